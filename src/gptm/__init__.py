@@ -1,0 +1,40 @@
+"""Topic models that use everything known about the documents.
+
+The names below load on first use, so that `import gptm` is light.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gptm import kernels, metrics
+    from gptm.corpus import Corpus
+    from gptm.model import CTM, GPTM
+    from gptm.persistence import load
+
+_HOMES = {
+    "CTM": "gptm.model",
+    "Corpus": "gptm.corpus",
+    "GPTM": "gptm.model",
+    "load": "gptm.persistence",
+}
+_MODULES = ("kernels", "metrics")
+
+__all__ = ["CTM", "GPTM", "Corpus", "kernels", "load", "metrics"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"gptm.{name}")
+    else:
+        raise AttributeError(f"module 'gptm' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,53 @@
+"""The lower bounds that EM raises, with every constant."""
+
+import numpy as np
+from scipy.special import xlogy
+
+from gptm._types import Array
+from gptm.estep import Posterior
+from gptm.means import Means, explained
+from gptm.operators import Operator
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+def log_prior_of_topics(beta_T: Array, smoothing: float) -> float:
+    """What smoothing adds to the bound: the log-density, up to a constant, of a Dirichlet prior."""
+    return float(xlogy(smoothing, beta_T).sum())
+
+
+def _documents(means: Means, posterior: Posterior) -> float:
+    """The parts of sum_d l_d that hold no words and no lam: Sigma's determinant, nu2, constants."""
+    D, K = posterior.lam.shape
+    T = means.basis.T
+    log_det_Sigma = -2.0 * np.linalg.slogdet(T)[1]
+    precision_diagonal = (T**2).sum(1)
+    return float(
+        -0.5 * D * log_det_Sigma
+        - 0.5 * (posterior.nu2.sum(0) * precision_diagonal).sum()
+        + 0.5 * np.log(posterior.nu2).sum()
+        + 0.5 * D * K
+    )
+
+
+def variational_bound(
+    operator: Operator, means: Means, posterior: Posterior, words: float
+) -> float:
+    """L*: the bound with q(F) at its optimum (maths, section 5). `words` holds words and normaliser."""
+    fit = (means.lam_hat * means.a).sum() + operator.logdet(means.basis.b).sum()
+    return words - 0.5 * float(fit) + _documents(means, posterior)
+
+
+def map_bound(
+    operator: Operator, means: Means, posterior: Posterior, words: float, B: Array
+) -> float:
+    """L_map: Table 1 with F at its maximum. A singular 𝒦 has its density on its own range."""
+    K = len(means.mu)
+    log_det_kernel, rank = operator.log_pseudo_determinant()
+    log_det_B = np.linalg.slogdet(B)[1]
+    b = means.basis.b
+    inverse_b = np.divide(1.0, b, out=np.zeros_like(b), where=b > 0)
+    penalty = (np.diagonal(explained(means)) * inverse_b).sum()  # tr(B^-1 F' 𝒦^-1 F)
+    log_prior_F = -0.5 * (K * log_det_kernel + rank * (log_det_B + K * LOG_2PI) + penalty)
+    fit = (means.a**2).sum()
+    return words - 0.5 * float(fit) + _documents(means, posterior) + float(log_prior_F)

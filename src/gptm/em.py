@@ -1,0 +1,255 @@
+"""Expectation maximisation, as a list of named steps.
+
+    topics -> documents -> means -> covariance -> strength -> bound
+
+Each step takes a `State` and returns a new one; none lowers the bound of its inference. Topics come first so
+that the bound of an iteration is that of the very parameters it leaves behind.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import islice
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from gptm import bound, mstep
+from gptm._types import Array
+from gptm.estep import Posterior, Prior, Statistics, infer_documents
+from gptm.means import Means, diagonalise, document_means, solve_means
+from gptm.operators import Operator
+
+Coregionalization = Literal["identity", "shared", "free", "none"]
+
+FIRST_INNER = 20  # inner iterations of a document step that starts from nothing
+INNER = 3  # and of one that starts where the last one stopped: the topics move on anyway
+INNER_TOL = 1e-6  # nats per token
+
+
+class State(NamedTuple):
+    """Everything that changes during EM; a callback receives it after each iteration."""
+
+    beta_T: Array  # (V, K) topics, columns sum to one
+    Sigma: Array  # (K, K) topic covariance
+    B: Array  # (K, K) coregionalisation
+    strength: float  # b of B = b I or b Sigma
+    posterior: Posterior  # lam, nu2 (D, K)
+    rotated_lam: Array  # lam in the operator's coordinates
+    means: Means  # q(F) and mu
+    F: Array  # (D, K) document means
+    statistics: Statistics | None  # of the last document step
+    bound: float
+
+    @property
+    def components(self) -> Array:
+        """(K, V) topics, rows sum to one."""
+        return np.ascontiguousarray(self.beta_T.T)
+
+
+class Problem:
+    """The data and the choices that stay fixed during EM."""
+
+    def __init__(
+        self,
+        counts: csr_matrix,
+        operator: Operator,
+        *,
+        inference: Literal["variational", "map"],
+        coregionalization: Coregionalization,
+        learn_covariance: bool,
+        learn_strength: bool,
+        fit_mean: bool,
+        smoothing: float,
+        n_jobs: int | None,
+    ):
+        self.counts = counts
+        self.operator = operator
+        self.inference = inference
+        self.coregionalization = coregionalization
+        self.learn_covariance = learn_covariance
+        self.learn_strength = learn_strength
+        self.fit_mean = fit_mean
+        self.smoothing = smoothing
+        self.n_jobs = n_jobs
+
+    @cached_property
+    def rotated_ones(self) -> Array:
+        return self.operator.rotate(np.ones((self.operator.n, 1)))[:, 0]
+
+    @cached_property
+    def rank(self) -> int:
+        return self.operator.log_pseudo_determinant()[1]
+
+
+def update_topics(problem: Problem, state: State) -> State:
+    """beta from the expected counts of the last document step; the start's own on the first pass."""
+    if state.statistics is None:
+        return state
+    return state._replace(beta_T=mstep.update_beta(state.statistics.expected, problem.smoothing))
+
+
+def update_documents(problem: Problem, state: State) -> State:
+    """lam and nu2 of every document around mu + F, and the words' statistics."""
+    K = len(state.Sigma)
+    prior = Prior(state.means.mu + state.F, state.means.basis.T, np.ones((1, K)))
+    posterior, statistics = infer_documents(
+        problem.counts,
+        prior,
+        state.beta_T,
+        state.posterior,
+        max_inner=FIRST_INNER if state.statistics is None else INNER,
+        tol=INNER_TOL,
+        n_jobs=problem.n_jobs,
+        with_expected=True,
+    )
+    rotated_lam = problem.operator.rotate(posterior.lam)
+    return state._replace(posterior=posterior, statistics=statistics, rotated_lam=rotated_lam)
+
+
+def update_means(problem: Problem, state: State) -> State:
+    """q(F), or F, and mu at their joint optimum for the present Sigma and B."""
+    basis = diagonalise(state.Sigma, state.B)
+    mu = None if problem.fit_mean else np.zeros(len(state.Sigma))
+    means = solve_means(problem.operator, state.rotated_lam, problem.rotated_ones, mu, basis)
+    return state._replace(means=means)
+
+
+def update_covariance(problem: Problem, state: State) -> State:
+    """Sigma for q(F) as it stands, then q(F) again."""
+    if not problem.learn_covariance:
+        return state
+    means, nu2 = state.means, state.posterior.nu2
+    shared = problem.coregionalization == "shared"
+    if problem.inference == "map":
+        if shared:
+            Sigma = mstep.update_Sigma_map_shared(means, nu2, problem.rank)
+        else:
+            Sigma = mstep.update_Sigma_map(means, nu2)
+    else:
+        Sigma = (mstep.update_Sigma_shared if shared else mstep.update_Sigma)(means, nu2)
+    B = state.strength * Sigma if shared else state.B
+    return update_means(problem, state._replace(Sigma=Sigma, B=B))
+
+
+def update_strength(problem: Problem, state: State) -> State:
+    """B, or its one factor b, then q(F) again."""
+    if not problem.learn_strength or problem.coregionalization == "none":
+        return state
+    if problem.coregionalization == "free":
+        return update_means(problem, state._replace(B=mstep.update_B(state.means)))
+    ratio = mstep.strength_ratio(state.means)
+    state = state._replace(strength=state.strength * ratio, B=state.B * ratio)
+    return update_means(problem, state)
+
+
+def measure_bound(problem: Problem, state: State) -> State:
+    """F in documents' coordinates for the next prior, and the bound."""
+    assert state.statistics is not None
+    words = float(state.statistics.terms.sum())
+    if problem.inference == "map" and problem.coregionalization != "none":
+        value = bound.map_bound(problem.operator, state.means, state.posterior, words, state.B)
+    else:
+        value = bound.variational_bound(problem.operator, state.means, state.posterior, words)
+    value += bound.log_prior_of_topics(state.beta_T, problem.smoothing)
+    return state._replace(bound=value, F=document_means(problem.operator, state.means))
+
+
+STEPS: tuple[Callable[[Problem, State], State], ...] = (
+    update_topics,
+    update_documents,
+    update_means,
+    update_covariance,
+    update_strength,
+    measure_bound,
+)
+
+
+def initial_state(
+    problem: Problem,
+    beta_T: Array,
+    posterior: Posterior | None = None,
+    *,
+    Sigma: Array | None = None,
+    B: Array | None = None,
+    strength: float | None = None,
+) -> State:
+    """The state before the first iteration, from topics and whatever else is known.
+
+    Without Sigma the spread of the given posterior stands in for it; without B the kernel starts at b = 1,
+    or, where its strength is learnt, with the same share of that spread as the noise.
+    """
+    D, K = problem.operator.n, beta_T.shape[1]
+    if posterior is None:
+        spread, posterior = np.eye(K), Posterior(np.zeros((D, K)), np.ones((D, K)))
+    else:
+        centred = posterior.lam - (posterior.lam.mean(0) if problem.fit_mean else 0.0)
+        spread = (centred.T @ centred + np.diag(posterior.nu2.sum(0))) / D
+    if Sigma is None:
+        Sigma = spread if problem.learn_covariance else np.eye(K)
+    if strength is None:
+        learnt = problem.learn_strength and problem.coregionalization == "identity"
+        strength = float(np.trace(Sigma) / K) if learnt else 1.0
+    if B is None:
+        B = _initial_B(problem, Sigma, strength)
+    rotated_lam = problem.operator.rotate(posterior.lam)
+    mu = None if problem.fit_mean else np.zeros(K)
+    means = solve_means(
+        problem.operator, rotated_lam, problem.rotated_ones, mu, diagonalise(Sigma, B)
+    )
+    F = document_means(problem.operator, means)
+    return State(
+        beta_T, Sigma, B, strength, posterior, rotated_lam, means, F, statistics=None, bound=-np.inf
+    )
+
+
+def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
+    if problem.coregionalization == "none":
+        return np.zeros_like(Sigma)
+    if problem.coregionalization == "shared":
+        return strength * Sigma
+    if problem.coregionalization == "free" and problem.learn_strength:
+        return Sigma.copy()
+    return strength * np.eye(len(Sigma))
+
+
+def iterate(problem: Problem, state: State) -> Iterator[State]:
+    """The states after each pass over the steps, without end."""
+    while True:
+        for step in STEPS:
+            state = step(problem, state)
+        yield state
+
+
+class Result(NamedTuple):
+    """Where EM ended, and why."""
+
+    state: State
+    bounds: list[float]  # one per iteration
+    reason: Literal["converged", "max_iter", "callback", "interrupt"]
+
+
+def run(
+    problem: Problem,
+    state: State,
+    *,
+    max_iter: int,
+    tol: float,
+    after_iteration: Callable[[int, State], bool],
+) -> Result:
+    """Iterate until the bound rises by less than `tol` of its value.
+
+    `after_iteration(iteration, state)` stops it when it returns True. Ctrl-C leaves the state of the last
+    complete iteration.
+    """
+    bounds: list[float] = []
+    try:
+        for iteration, state in enumerate(islice(iterate(problem, state), max_iter), start=1):
+            bounds.append(state.bound)
+            if after_iteration(iteration, state):
+                return Result(state, bounds, "callback")
+            if iteration > 1 and abs(bounds[-1] - bounds[-2]) <= tol * abs(bounds[-2]):
+                return Result(state, bounds, "converged")
+    except KeyboardInterrupt:
+        return Result(state, bounds, "interrupt")
+    return Result(state, bounds, "max_iter")

@@ -1,0 +1,32 @@
+"""What similarity between documents is: which columns, which form, which parameters.
+
+A kernel is a description; `bind` ties it to the training documents. How to multiply and solve
+with it is the business of `gptm.operators`.
+
+Examples
+--------
+>>> from gptm import kernels as k
+>>> 2.0 * k.Matern("date", nu=1.5) + k.Identity()
+2.0 * Matern('date', nu=1.5) + Identity()
+"""
+
+from gptm.kernels.auto import auto_kernel, resolve_kernel
+from gptm.kernels.base import Bound, Kernel, Product, Scaled, Sum
+from gptm.kernels.columns import RBF, Matern, OnColumns
+from gptm.kernels.identity import Identity
+from gptm.kernels.precomputed import Precomputed
+
+__all__ = [
+    "RBF",
+    "Bound",
+    "Identity",
+    "Kernel",
+    "Matern",
+    "OnColumns",
+    "Precomputed",
+    "Product",
+    "Scaled",
+    "Sum",
+    "auto_kernel",
+    "resolve_kernel",
+]

@@ -1,0 +1,68 @@
+"""From what the user passes as `kernel` to a kernel object."""
+
+import logging
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.gaussian_process import kernels as gp
+
+from gptm.kernels.base import Kernel, Sum
+from gptm.kernels.columns import Matern
+from gptm.kernels.precomputed import Precomputed
+from gptm.metadata import is_date
+
+logger = logging.getLogger("gptm")
+
+
+def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
+    """The kernel that a model's `kernel` argument means; None for no GP term."""
+    if kernel is None or isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str) and kernel == "auto":
+        return auto_kernel(frame)
+    if isinstance(kernel, gp.Kernel):
+        raise ValueError(
+            f"{kernel} is a scikit-learn kernel; say which metadata columns it reads: "
+            f"OnColumns({kernel}, 'column')."
+        )
+    if isinstance(kernel, np.ndarray | pd.DataFrame):
+        return Precomputed(kernel)
+    if issparse(kernel):
+        return Precomputed(kernel.toarray())
+    raise ValueError(
+        "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
+        f"{kernel!r} of type {type(kernel).__name__}."
+    )
+
+
+def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
+    """One smooth term per numeric or date column, announced in one line; None without any."""
+    if frame is None:
+        return None
+    terms: list[Kernel] = []
+    left_out = []
+    for name in frame.columns:
+        reason = _why_unusable(frame[name])
+        if reason is None:
+            terms.append(Matern(str(name)))
+        else:
+            left_out.append(f"{name!r} ({reason})")
+    kernel = None if not terms else terms[0] if len(terms) == 1 else Sum(*terms)
+    announcement = f"kernel='auto' means kernel={kernel!r}"
+    if left_out:
+        announcement += f"; not used: {', '.join(left_out)}"
+    logger.warning(announcement)  # the level that is shown without any set-up
+    return kernel
+
+
+def _why_unusable(values: pd.Series) -> str | None:
+    known = values.dropna()
+    if known.empty:
+        return "all values missing"
+    if not (pd.api.types.is_numeric_dtype(values) or is_date(values)):
+        return "neither numbers nor dates"
+    if known.nunique() < 2:
+        return "constant"
+    return None

@@ -1,0 +1,366 @@
+"""The contract of kernels, and their algebra: sums, products, multiples."""
+
+import inspect
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from gptm._types import Array
+from gptm.operators import Cross, Operator, Spectral, SpectralCross
+
+
+class Kernel(ABC):
+    """Similarity between documents, as a description that can be printed, cloned, tuned and saved.
+
+    A subclass stores its constructor's arguments under their own names and says in `bind` what it needs of the
+    training documents. Columns of metadata come first and positionally.
+    """
+
+    name: str | None
+
+    @abstractmethod
+    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "Bound":
+        """Tie the kernel to the training documents, with open parameters settled."""
+
+    @abstractmethod
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "Bound":
+        """Tie the kernel to what `Bound.arrays` kept of the training documents."""
+
+    # scikit-learn's parameter protocol, so that clone and GridSearchCV reach into kernels.
+
+    @classmethod
+    def _signature(cls) -> list[inspect.Parameter]:
+        return list(inspect.signature(cls.__init__).parameters.values())[1:]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, with `deep` those of nested kernels as `outer__inner`."""
+        params = {p.name: getattr(self, p.name) for p in self._signature()}
+        if deep:
+            for name, value in list(params.items()):
+                if hasattr(value, "get_params") and not isinstance(value, type):
+                    inner = value.get_params(deep=True)
+                    params.update({f"{name}__{key}": item for key, item in inner.items()})
+        return params
+
+    def set_params(self, **params: Any) -> "Kernel":
+        """Set parameters by name; `outer__inner` reaches into nested kernels."""
+        valid = self.get_params(deep=False)
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in valid:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {sorted(valid)}."
+                )
+            if rest:
+                valid[name].set_params(**{rest: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    @classmethod
+    def from_params(cls, params: dict[str, Any]) -> Self:
+        """The kernel that has these parameters; the inverse of `get_params(deep=False)`."""
+        keywords = dict(params)
+        positional: list[Any] = []
+        for parameter in cls._signature():
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                positional.extend(keywords.pop(parameter.name))
+            elif parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                positional.append(keywords.pop(parameter.name))
+        return cls(*positional, **keywords)
+
+    def replace(self, **params: Any) -> Self:
+        """The same kernel with some parameters changed."""
+        return self.from_params(self.get_params(deep=False) | params)
+
+    def __sklearn_clone__(self) -> Self:
+        params = self.get_params(deep=False)
+        return self.replace(**{key: clone(value, safe=False) for key, value in params.items()})
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)  # type: ignore[attr-defined]
+        return all(np.array_equal(mine[key], theirs[key]) for key in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        parts = []
+        for parameter in self._signature():
+            value = getattr(self, parameter.name)
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                parts.extend(map(repr, value))
+            elif parameter.default is inspect.Parameter.empty:
+                parts.append(_short(value))
+            elif not np.array_equal(value, parameter.default):
+                parts.append(f"{parameter.name}={_short(value)}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    # The algebra.
+
+    def __add__(self, other: "Kernel") -> "Sum":
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return Sum(*_terms(self), *_terms(other))
+
+    def __mul__(self, other: "Kernel | float") -> "Kernel":
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        if isinstance(other, int | float | np.number):
+            return Scaled(float(other), self)
+        return NotImplemented
+
+    __rmul__ = __mul__
+
+
+class Bound(ABC):
+    """A kernel over given training documents: its operator, and what it says of new documents."""
+
+    kernel: Kernel  # with its open parameters settled
+    n: int
+
+    @abstractmethod
+    def gram(self) -> Array:
+        """(D, D) the kernel over the training documents."""
+
+    @property
+    @abstractmethod
+    def training(self) -> Any:
+        """What the kernel knows of the training documents, in the form that `read` gives."""
+
+    @abstractmethod
+    def read(self, frame: pd.DataFrame | None, n_documents: int) -> Any:
+        """What the kernel needs of new documents. Without metadata they fall back to the prior."""
+
+    @abstractmethod
+    def cross_gram(self, new: Any) -> Array | None:
+        """(n, D) new documents against training documents; None where all are zero."""
+
+    @abstractmethod
+    def own_gram(self, new: Any, joint: bool) -> Array:
+        """(n,) the new documents' own variances, or with `joint` (n, n) among them."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What has to be saved of the training documents."""
+
+    @cached_property
+    def operator(self) -> Operator:
+        return Spectral.from_dense(self.gram())
+
+    @property
+    def reads_metadata(self) -> bool:
+        """Whether new documents need metadata to be placed."""
+        return True
+
+    def mean_diagonal(self) -> float:
+        """Mean prior variance over the training documents."""
+        return float(np.diagonal(self.gram()).mean())
+
+    def scaled(self, factor: float) -> "Bound":
+        """A multiple of this kernel over the same documents."""
+        return CompositeBound(Scaled(factor, self.kernel), [self])
+
+    def cross(self, new: Any, joint: bool = False) -> Cross:
+        """The kernel's word on new documents as `read`; `joint` where they are predicted together."""
+        assert isinstance(self.operator, Spectral)
+        return SpectralCross(self.operator, self.cross_gram(new), self.own_gram(new, joint))
+
+
+class Composite(Kernel):
+    """A kernel made of others."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Kernel, ...]:
+        """The kernels inside."""
+
+    @abstractmethod
+    def rebuild(self, parts: list[Kernel]) -> "Kernel":
+        """The same composition of other parts."""
+
+    @abstractmethod
+    def combine(self, matrices: list[Array]) -> Array:
+        """The composition's matrix from those of its parts."""
+
+    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "CompositeBound":
+        return CompositeBound(self, [part.bind(frame, n_documents) for part in self.parts])
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "CompositeBound":
+        bounds = []
+        for position, part in enumerate(self.parts):
+            prefix = f"{position}."
+            own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+            bounds.append(part.rebind(own))
+        return CompositeBound(self, bounds)
+
+
+class CompositeBound(Bound):
+    """A composition, bound part by part."""
+
+    def __init__(self, kernel: Composite, bounds: list[Bound]):
+        self.composition = kernel
+        self.bounds = bounds
+        self.kernel = kernel.rebuild([bound.kernel for bound in bounds])
+        self.n = bounds[0].n
+
+    def gram(self) -> Array:
+        return self.composition.combine([bound.gram() for bound in self.bounds])
+
+    @property
+    def reads_metadata(self) -> bool:
+        return any(bound.reads_metadata for bound in self.bounds)
+
+    @property
+    def training(self) -> list[Any]:
+        return [bound.training for bound in self.bounds]
+
+    def read(self, frame: pd.DataFrame | None, n_documents: int) -> list[Any]:
+        return [bound.read(frame, n_documents) for bound in self.bounds]
+
+    def cross_gram(self, new: list[Any]) -> Array | None:
+        parts = [bound.cross_gram(item) for bound, item in zip(self.bounds, new, strict=True)]
+        shape = next((part.shape for part in parts if part is not None), None)
+        if shape is None:
+            return None
+        return self.composition.combine([np.zeros(shape) if p is None else p for p in parts])
+
+    def own_gram(self, new: list[Any], joint: bool) -> Array:
+        pairs = zip(self.bounds, new, strict=True)
+        return self.composition.combine([bound.own_gram(item, joint) for bound, item in pairs])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {
+            f"{position}.{key}": value
+            for position, bound in enumerate(self.bounds)
+            for key, value in bound.arrays().items()
+        }
+
+
+class Sum(Composite):
+    """The sum of kernels: documents are alike if any of them says so. Written `a + b`."""
+
+    def __init__(self, *terms: Kernel):
+        self.terms = terms
+
+    name = None
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        return tuple(self.terms)
+
+    def rebuild(self, parts: list[Kernel]) -> "Sum":
+        return Sum(*parts)
+
+    def combine(self, matrices: list[Array]) -> Array:
+        return sum(matrices[1:], matrices[0])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return _numbered_params(self, "terms", deep)
+
+    def set_params(self, **params: Any) -> "Sum":
+        self.terms = _set_numbered(self, self.terms, params)
+        return self
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.terms))
+
+
+class Product(Composite):
+    """The product of kernels: documents are alike if all of them say so. Written `a * b`."""
+
+    def __init__(self, *factors: Kernel):
+        self.factors = factors
+
+    name = None
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        return tuple(self.factors)
+
+    def rebuild(self, parts: list[Kernel]) -> "Product":
+        return Product(*parts)
+
+    def combine(self, matrices: list[Array]) -> Array:
+        return np.prod(np.stack(matrices), axis=0)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return _numbered_params(self, "factors", deep)
+
+    def set_params(self, **params: Any) -> "Product":
+        self.factors = _set_numbered(self, self.factors, params)
+        return self
+
+    def __repr__(self) -> str:
+        return " * ".join(_bracketed(factor) for factor in self.factors)
+
+
+class Scaled(Composite):
+    """A multiple of a kernel. Written `2.0 * kernel`."""
+
+    def __init__(self, scale: float, kernel: Kernel):
+        if not (np.isfinite(scale) and scale > 0):
+            raise ValueError(f"a kernel can be scaled by a positive number only; got {scale!r}.")
+        self.scale = float(scale)
+        self.kernel = kernel
+
+    name = None
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        return (self.kernel,)
+
+    def rebuild(self, parts: list[Kernel]) -> "Scaled":
+        return Scaled(self.scale, parts[0])
+
+    def combine(self, matrices: list[Array]) -> Array:
+        return self.scale * matrices[0]
+
+    def __repr__(self) -> str:
+        return f"{self.scale:.6g}".replace("e+", "e") + f" * {_bracketed(self.kernel)}"
+
+
+def _terms(kernel: Kernel) -> tuple[Kernel, ...]:
+    return kernel.terms if isinstance(kernel, Sum) else (kernel,)
+
+
+def _bracketed(kernel: Kernel) -> str:
+    return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray | pd.DataFrame):
+        return f"<{' x '.join(map(str, value.shape))} matrix>"
+    return repr(value)
+
+
+def _numbered_params(kernel: Composite, name: str, deep: bool) -> dict[str, Any]:
+    """Parameters of a kernel with any number of parts: the tuple, and with `deep` `k1`, `k2__...`."""
+    params: dict[str, Any] = {name: kernel.parts}
+    if deep:
+        for position, part in enumerate(kernel.parts, start=1):
+            params[f"k{position}"] = part
+            inner = part.get_params(deep=True)
+            params.update({f"k{position}__{key}": value for key, value in inner.items()})
+    return params
+
+
+def _set_numbered(
+    kernel: Composite, parts: tuple[Kernel, ...], params: dict[str, Any]
+) -> tuple[Kernel, ...]:
+    changed = list(parts)
+    names = {f"k{i}": i - 1 for i in range(1, len(parts) + 1)}
+    for key, value in params.items():
+        head, _, rest = key.partition("__")
+        if head not in names:
+            raise ValueError(f"{kernel!r} has no parameter {head!r}; it has {sorted(names)}.")
+        if rest:
+            changed[names[head]].set_params(**{rest: value})
+        else:
+            changed[names[head]] = value
+    return tuple(changed)

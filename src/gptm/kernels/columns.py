@@ -1,0 +1,241 @@
+"""Smooth similarity along numeric or date columns, by scikit-learn's Gaussian process kernels."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.gaussian_process import kernels as gp
+
+from gptm._types import Array
+from gptm.kernels.base import Bound, Kernel
+from gptm.metadata import column, numbers
+
+
+class _ColumnKernel(Kernel):
+    """A kernel on the numbers in some columns."""
+
+    columns: tuple[str, ...]
+
+    @abstractmethod
+    def covariance(self) -> gp.Kernel:
+        """The function of two sets of points."""
+
+    def settle(self, points: Array) -> "_ColumnKernel":
+        """The same kernel with open parameters filled from the training points."""
+        return self
+
+    def read(self, frame: pd.DataFrame | None) -> Array:
+        """(n, columns) numbers; a row with a NaN is missing."""
+        wanted_by = repr(self)
+        values = [numbers(column(frame, name, wanted_by), name) for name in self.columns]
+        return np.column_stack(values)
+
+    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "ColumnBound":
+        points = self.read(frame)
+        if np.isnan(points).any(axis=1).all() and len(points) > 0:
+            raise ValueError(
+                f"{self!r} has no document to learn from: every row misses a value in "
+                f"{', '.join(map(repr, self.columns))}. Leave this kernel out, or fill the column."
+            )
+        return ColumnBound(self.settle(points), points)
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "ColumnBound":
+        return ColumnBound(self, arrays["points"])
+
+
+class ColumnBound(Bound):
+    """A column kernel over training points. A missing value leaves the document to the prior."""
+
+    def __init__(self, kernel: _ColumnKernel, points: Array):
+        self.kernel: _ColumnKernel = kernel
+        self.points = points
+        self.n = len(points)
+        self._covariance = kernel.covariance()
+
+    def gram(self) -> Array:
+        return self._among(self.points)
+
+    def mean_diagonal(self) -> float:
+        return float(self.own_gram(self.points, joint=False).mean())
+
+    @property
+    def training(self) -> Array:
+        return self.points
+
+    def read(self, frame: pd.DataFrame | None, n_documents: int) -> Array:
+        if frame is None:
+            return np.full((n_documents, self.points.shape[1]), np.nan)
+        return self.kernel.read(frame)
+
+    def cross_gram(self, new: Array) -> Array:
+        there, here = ~np.isnan(new).any(1), ~np.isnan(self.points).any(1)
+        result = np.zeros((len(new), self.n))
+        if there.any() and here.any():
+            result[np.ix_(there, here)] = self._covariance(new[there], self.points[here])
+        return result
+
+    def own_gram(self, new: Array, joint: bool) -> Array:
+        if joint:
+            return self._among(new)
+        there = ~np.isnan(new).any(1)
+        result = np.full(len(new), self._prior_variance())
+        if there.any():
+            result[there] = self._covariance.diag(new[there])
+        return result
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"points": self.points}
+
+    def _among(self, points: Array) -> Array:
+        there = ~np.isnan(points).any(1)
+        result = np.diag(np.full(len(points), self._prior_variance()))
+        if there.any():
+            result[np.ix_(there, there)] = self._covariance(points[there])
+        return result
+
+    def _prior_variance(self) -> float:
+        """A document whose values are missing varies as much as a training document on average."""
+        here = self.points[~np.isnan(self.points).any(1)]
+        return float(self._covariance.diag(here).mean()) if len(here) else 1.0
+
+
+class OnColumns(_ColumnKernel):
+    """Any kernel of `sklearn.gaussian_process.kernels` on numeric or date columns.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Used with the parameters it comes with.
+    *columns : str
+        Columns of the metadata; dates count in days.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import ExpSineSquared
+    >>> from gptm import kernels as k
+    >>> k.OnColumns(ExpSineSquared(periodicity=365.25), "date").columns
+    ('date',)
+    """
+
+    def __init__(self, kernel: gp.Kernel, *columns: str, name: str | None = None):
+        if not isinstance(kernel, gp.Kernel):
+            raise ValueError(
+                "OnColumns expects a kernel of sklearn.gaussian_process.kernels first, then column names; got "
+                f"{type(kernel).__name__}."
+            )
+        self.kernel = kernel
+        self.columns = _checked_columns("OnColumns", columns)
+        self.name = name
+
+    def covariance(self) -> gp.Kernel:
+        return self.kernel
+
+
+class _LengthScaled(_ColumnKernel):
+    """A kernel of the distance between points, in units of a length-scale."""
+
+    length_scale: float | Sequence[float] | None
+
+    def settle(self, points: Array) -> "_ColumnKernel":
+        if self.length_scale is not None:
+            return self
+        spread = float(np.sqrt(np.nanvar(points, axis=0).mean()))
+        return self.replace(length_scale=0.5 * spread if spread > 0 else 1.0)
+
+
+class RBF(_LengthScaled):
+    """Very smooth similarity along columns: exp(-distance^2 / (2 length_scale^2)).
+
+    Parameters
+    ----------
+    *columns : str
+        Numeric or date columns of the metadata; dates count in days.
+    length_scale : float or sequence of float, optional
+        In the column's units, one for all columns or one each. When not given, half the columns'
+        standard deviation.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.RBF("date", length_scale=365.0)
+    RBF('date', length_scale=365.0)
+    """
+
+    def __init__(
+        self,
+        *columns: str,
+        length_scale: float | Sequence[float] | None = None,
+        name: str | None = None,
+    ):
+        self.columns = _checked_columns("RBF", columns)
+        self.length_scale = length_scale
+        self.name = name
+
+    def covariance(self) -> gp.Kernel:
+        return gp.RBF(length_scale=_checked_length_scale(self))
+
+
+class Matern(_LengthScaled):
+    """Similarity along columns that may bend more sharply than `RBF`'s; `nu` sets how smooth it is.
+
+    Parameters
+    ----------
+    *columns : str
+        Numeric or date columns of the metadata; dates count in days.
+    nu : float, default=1.5
+        0.5 for paths with kinks, 1.5 once and 2.5 twice differentiable.
+    length_scale : float or sequence of float, optional
+        In the column's units, one for all columns or one each. When not given, half the columns'
+        standard deviation.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.Matern("date", nu=2.5)
+    Matern('date', nu=2.5)
+    """
+
+    def __init__(
+        self,
+        *columns: str,
+        nu: float = 1.5,
+        length_scale: float | Sequence[float] | None = None,
+        name: str | None = None,
+    ):
+        self.columns = _checked_columns("Matern", columns)
+        self.nu = nu
+        self.length_scale = length_scale
+        self.name = name
+
+    def covariance(self) -> gp.Kernel:
+        return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
+
+
+def _checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:
+    if not columns or not all(isinstance(name, str) for name in columns):
+        raise ValueError(
+            f"{kind} expects one or more column names, for example {kind}('date'); got {columns!r}."
+        )
+    return tuple(columns)
+
+
+def _checked_length_scale(kernel: _LengthScaled) -> Any:
+    value = np.asarray(1.0 if kernel.length_scale is None else kernel.length_scale, dtype=float)
+    if not (np.isfinite(value).all() and (value > 0).all()):
+        raise ValueError(
+            f"length_scale must be positive; got {kernel.length_scale!r} in {kernel!r}."
+        )
+    if value.ndim > 1 or (value.ndim == 1 and len(value) != len(kernel.columns)):
+        raise ValueError(
+            f"length_scale must be one number or one per column ({len(kernel.columns)}); "
+            f"got {kernel.length_scale!r} in {kernel!r}."
+        )
+    return float(value) if value.ndim == 0 else value

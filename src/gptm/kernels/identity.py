@@ -1,0 +1,86 @@
+"""Kernels without similarity: the paper's KI, and the absence of any GP term."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gptm._types import Array
+from gptm.kernels.base import Bound, Kernel
+from gptm.operators import Spectral
+
+
+class Identity(Kernel):
+    """Each document has a mean of its own, independent of all others.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.Identity()
+    Identity()
+    """
+
+    def __init__(self, *, name: str | None = None):
+        self.name = name
+
+    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "IdentityBound":
+        return IdentityBound(self, n_documents)
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "IdentityBound":
+        return IdentityBound(self, int(arrays["n"][0]))
+
+
+class IdentityBound(Bound):
+    def __init__(self, kernel: Identity, n: int):
+        self.kernel = kernel
+        self.n = n
+
+    @property
+    def operator(self) -> Spectral:  # type: ignore[override]
+        return Spectral.constant_diagonal(self.n, 1.0)
+
+    def mean_diagonal(self) -> float:
+        return 1.0
+
+    def gram(self) -> Array:
+        return np.eye(self.n)
+
+    @property
+    def reads_metadata(self) -> bool:
+        return False
+
+    @property
+    def training(self) -> int:
+        return self.n
+
+    def read(self, frame: pd.DataFrame | None, n_documents: int) -> int:
+        return n_documents
+
+    def cross_gram(self, new: Any) -> None:
+        return None
+
+    def own_gram(self, new: int, joint: bool) -> Array:
+        return np.eye(new) if joint else np.ones(new)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"n": np.array([self.n])}
+
+
+class NothingBound(IdentityBound):
+    """No GP term at all: F is zero and the model is the correlated topic model."""
+
+    def __init__(self, n: int):
+        super().__init__(Identity(), n)
+
+    @property
+    def operator(self) -> Spectral:  # type: ignore[override]
+        return Spectral.constant_diagonal(self.n, 0.0)
+
+    def gram(self) -> Array:
+        return np.zeros((self.n, self.n))
+
+    def mean_diagonal(self) -> float:
+        return 0.0
+
+    def own_gram(self, new: int, joint: bool) -> Array:
+        return np.zeros((new, new)) if joint else np.zeros(new)

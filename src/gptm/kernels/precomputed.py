@@ -1,0 +1,143 @@
+"""A similarity matrix of the user's own."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gptm._types import Array
+from gptm.kernels.base import Bound, Kernel
+from gptm.metadata import column
+
+
+class Precomputed(Kernel):
+    """A given matrix of similarities, which may cover documents that come later.
+
+    Parameters
+    ----------
+    matrix : array or DataFrame of shape (n, n)
+        Symmetric and positive semi-definite.
+    id : str, optional
+        Column of the metadata that says which row of the matrix a document is: a position, or a label of
+        the matrix's index if that is a DataFrame. Without it the training documents are the rows in order, and at
+        transform every document is unknown.
+    name : str, optional
+        What tables call this term.
+
+    Notes
+    -----
+    A document that is not in the matrix falls back to the prior, with one warning for all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gptm import kernels as k
+    >>> k.Precomputed(np.eye(3), id="row")
+    Precomputed(<3 x 3 matrix>, id='row')
+    """
+
+    def __init__(self, matrix: Any, *, id: str | None = None, name: str | None = None):
+        self.matrix = matrix
+        self.id = id
+        self.name = name
+
+    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "PrecomputedBound":
+        values = _checked_matrix(self.matrix)
+        if self.id is None:
+            if len(values) != n_documents:
+                raise ValueError(
+                    f"a precomputed kernel has one row per training document: expected {n_documents} x "
+                    f"{n_documents}, got {len(values)} x {len(values)}. If the matrix covers other documents "
+                    "too, pass Precomputed(matrix, id=...) with a metadata column that says which row is which."
+                )
+            rows = np.arange(n_documents)
+        else:
+            rows = self._rows(frame)
+            if (rows < 0).any():
+                raise ValueError(
+                    f"every training document needs a row in the precomputed kernel; {(rows < 0).sum()} values "
+                    f"of column {self.id!r} are not among its {len(values)} rows."
+                )
+        return PrecomputedBound(self, values, rows)
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "PrecomputedBound":
+        return PrecomputedBound(self, _checked_matrix(self.matrix), arrays["rows"])
+
+    def _rows(self, frame: pd.DataFrame | None) -> np.ndarray:
+        """(n,) row of the matrix for each document, -1 where there is none."""
+        assert self.id is not None
+        ids = column(frame, self.id, repr(self))
+        labels = self.matrix.index if isinstance(self.matrix, pd.DataFrame) else None
+        if labels is None:
+            labels = pd.RangeIndex(len(self.matrix))
+        return labels.get_indexer(pd.Index(ids))
+
+
+class PrecomputedBound(Bound):
+    def __init__(self, kernel: Precomputed, values: Array, rows: np.ndarray):
+        self.kernel: Precomputed = kernel
+        self.values = values
+        self.rows = rows
+        self.n = len(rows)
+
+    def gram(self) -> Array:
+        return self.values[np.ix_(self.rows, self.rows)]
+
+    @property
+    def training(self) -> np.ndarray:
+        return self.rows
+
+    def read(self, frame: pd.DataFrame | None, n_documents: int) -> np.ndarray:
+        if self.kernel.id is None or frame is None:
+            rows = np.full(n_documents, -1)
+        else:
+            rows = self.kernel._rows(frame)
+        unknown = int((rows < 0).sum())
+        if unknown:
+            remedy = (
+                "Pass Precomputed(matrix, id=...) and metadata with that column."
+                if self.kernel.id is None or frame is None
+                else f"Their values of column {self.kernel.id!r} are not in the matrix."
+            )
+            warnings.warn(
+                f"{unknown} of {n_documents} documents have no row in the precomputed kernel and fall back to "
+                f"the prior. {remedy}",
+                stacklevel=2,
+            )
+        return rows
+
+    def cross_gram(self, new: np.ndarray) -> Array:
+        result = np.zeros((len(new), self.n))
+        known = new >= 0
+        result[known] = self.values[np.ix_(new[known], self.rows)]
+        return result
+
+    def own_gram(self, new: np.ndarray, joint: bool) -> Array:
+        average = self.mean_diagonal()
+        known = new >= 0
+        own = np.full(len(new), average)
+        own[known] = np.diagonal(self.values)[new[known]]
+        if not joint:
+            return own
+        result = np.diag(own)
+        result[np.ix_(known, known)] = self.values[np.ix_(new[known], new[known])]
+        return result
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"rows": self.rows}
+
+
+def _checked_matrix(matrix: Any) -> Array:
+    values = np.asarray(matrix, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        raise ValueError(f"a precomputed kernel must be a square matrix; got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError("a precomputed kernel must be finite; it holds NaN or infinite values.")
+    asymmetry = float(np.abs(values - values.T).max(initial=0.0))
+    if asymmetry > 1e-8 * max(float(np.abs(values).max(initial=0.0)), 1e-300):
+        raise ValueError(
+            f"a precomputed kernel must be symmetric; entries differ from their mirror by up to {asymmetry:.3g}. "
+            "Pass (matrix + matrix.T) / 2 if that is what you mean."
+        )
+    return 0.5 * (values + values.T)

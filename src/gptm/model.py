@@ -1,0 +1,628 @@
+"""The estimators: validate, loop, store. No formulas here."""
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gptm import em, metrics, predict
+from gptm._types import Array
+from gptm._validation import check_choice, check_init, check_number, read_counts
+from gptm.corpus import Corpus
+from gptm.estep import Posterior, expected_theta
+from gptm.kernels import Bound, Kernel, resolve_kernel
+from gptm.kernels.identity import NothingBound
+from gptm.means import dual_coefficients
+from gptm.metadata import as_frame
+from gptm.operators import Operator
+from gptm.parallel import interruptible, single_threaded_blas
+from gptm.progress import Progress
+from gptm.sampling import Latent, sample_documents
+from gptm.start import make_start
+from gptm.tables import topic_table
+
+SCORE_SEED = 0  # of the split into observed and held-out words
+
+
+class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What GPTM and CTM share; CTM is the case without a kernel."""
+
+    # Metadata travels with the documents wherever scikit-learn's metadata routing is switched on.
+    __metadata_request__fit = {"metadata": True}
+    __metadata_request__transform = {"metadata": True}
+    __metadata_request__score = {"metadata": True}
+
+    # Parameters that the subclasses' constructors store.
+    n_components: int
+    topic_covariance: str
+    fit_mean: bool
+    init: Any
+    smoothing: float
+    max_iter: int
+    tol: float
+    random_state: Any
+    n_jobs: int | None
+    verbose: int | bool
+    callback: Callable[[int, em.State], Any] | None
+    warm_start: bool
+
+    def fit(self, X: Any, y: Any = None, *, metadata: Any = None) -> "_TopicModel":
+        """Learn topics from counts, or from a corpus.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+            Counts of words. Empty documents are welcome.
+        y : ignored
+        metadata : DataFrame or dict of columns, optional
+            One row per document, for kernels that read columns; by default a corpus brings its own.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, metadata)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
+        """Fit, then transform the same documents; takes the same metadata for both.
+
+        Parameters
+        ----------
+        X, y, metadata : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        self._fit(X, metadata)
+        return self.transform(X, metadata=metadata)
+
+    def transform(self, X: Any, *, metadata: Any = None) -> Array:
+        """Expected topic proportions of documents.
+
+        Each document is taken on its own. Without words the answer is what the kernel predicts from the metadata, without
+        metadata what the words say under the prior. In "map" inference the documents of one call are solved jointly, as in the paper.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        metadata : DataFrame or dict of columns, optional
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Rows sum to one.
+        """
+        check_is_fitted(self)
+        counts = read_counts(self, X, reset=False)
+        with single_threaded_blas():
+            posterior = self._infer(counts, self._frame(X, metadata, counts.shape[0]))
+            return expected_theta(posterior, self.n_jobs)
+
+    def score(self, X: Any, y: Any = None, *, metadata: Any = None) -> float:
+        """Mean log-probability per held-out word, half of each document's words observed.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        y : ignored
+        metadata : DataFrame or dict of columns, optional
+
+        Returns
+        -------
+        float
+            Higher is better. The split is seeded: the same documents give the same score.
+        """
+        return self._completion(X, metadata, 0.5)
+
+    def perplexity(self, X: Any, *, metadata: Any = None, observed: float = 0.5) -> float:
+        """Document-completion perplexity: predict each document's other words from some of them.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        metadata : DataFrame or dict of columns, optional
+        observed : float, default=0.5
+            Share of each document's words that the model sees.
+
+        Returns
+        -------
+        float
+            Lower is better.
+        """
+        return float(np.exp(-self._completion(X, metadata, observed)))
+
+    def topics(
+        self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """The topics as a table: share of the training words and most probable words.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+        feature_names : sequence of str, optional
+            The words of the columns of X; known already where the model was fitted to a corpus or a DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            One row per topic.
+        """
+        check_is_fitted(self)
+        check_number("n_words", n_words, least=1, integer=True)
+        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        return topic_table(self.components_, self.doc_topics_, self.doc_lengths_, names, n_words)
+
+    def sample(
+        self,
+        n_documents: int,
+        *,
+        metadata: Any = None,
+        n_words: int | Sequence[int] = 100,
+        random_state: Any = None,
+        return_latent: bool = False,
+    ) -> Corpus | tuple[Corpus, Latent]:
+        """Draw a corpus from the fitted model: means F from the kernel, then topics, then words.
+
+        Parameters
+        ----------
+        n_documents : int
+        metadata : DataFrame or dict of columns, optional
+            Of the documents to draw; a kernel on columns needs it.
+        n_words : int or sequence of int, default=100
+            Words per document.
+        random_state : int, RandomState or None
+        return_latent : bool, default=False
+            Return (corpus, latent) with latent.F, latent.eta and latent.theta.
+
+        Returns
+        -------
+        Corpus
+        """
+        check_is_fitted(self)
+        check_number("n_documents", n_documents, least=1, integer=True)
+        lengths = np.broadcast_to(np.asarray(n_words, dtype=np.int64), (n_documents,))
+        if (lengths < 0).any():
+            raise ValueError(f"n_words must not be negative; got {n_words!r}.")
+        frame = as_frame(metadata, n_documents)
+        with single_threaded_blas():
+            counts, latent = sample_documents(
+                self.components_,
+                self.mean_,
+                self.topic_covariance_,
+                lengths=lengths,
+                B=self._kernel_parameters()[0],
+                Kxx=self._prior_kernel(frame, n_documents),
+                rng=check_random_state(random_state),
+            )
+        corpus = Corpus(counts, getattr(self, "feature_names_in_", None), metadata=frame)
+        return (corpus, latent) if return_latent else corpus
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, replaced as a whole; `gptm.load` reads it.
+
+        The file holds the parameters, the fitted arrays and what the kernel needs of the training metadata, but no
+        texts and no code. A `callback` is not saved.
+        """
+        from gptm.persistence import save_model
+
+        check_is_fitted(self)
+        save_model(self, path)
+
+    # How a fit goes.
+
+    def _fit(self, X: Any, metadata: Any) -> None:
+        self._check_parameters()
+        previous = self if self.warm_start and hasattr(self, "components_") else None
+        counts = read_counts(self, X, reset=previous is None)
+        init = check_init(self.init, self.n_components, counts.shape[1])
+        frame = self._frame(X, metadata, counts.shape[0])
+        progress = Progress(self.verbose)
+        with single_threaded_blas():
+            bound = self._bind_kernel(frame, counts.shape[0])
+            problem = self._problem(counts, interruptible(lambda: bound.operator))
+            if previous is None:
+                rng = check_random_state(self.random_state)
+                start = make_start(init, problem, self.n_components, rng)
+                progress.say(f"start found  {progress.elapsed()}")
+                state, complete = start.state, start.complete
+            else:
+                state, complete = self._resume(problem), True
+            result = em.run(
+                problem,
+                state,
+                max_iter=self.max_iter if complete else 0,
+                tol=self.tol,
+                after_iteration=lambda number, now: self._after_iteration(progress, number, now),
+            )
+            self._store(bound, problem, result.state)
+        self.bound_ = np.array(result.bounds)
+        self.n_iter_ = len(result.bounds)
+        self.converged_ = result.reason == "converged"
+        self._conclude("interrupt" if not complete else result.reason, progress)
+
+    def _check_parameters(self) -> None:
+        check_number("n_components", self.n_components, least=1, integer=True)
+        check_number("max_iter", self.max_iter, least=1, integer=True)
+        check_number("tol", self.tol, least=0.0)
+        check_number("smoothing", self.smoothing, least=0.0)
+        check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(
+                f"callback must be a function of (iteration, state); got {self.callback!r}."
+            )
+
+    def _frame(self, X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
+        if metadata is None and isinstance(X, Corpus):
+            return X.metadata
+        return as_frame(metadata, n_documents)
+
+    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Bound:
+        return NothingBound(n_documents)
+
+    def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:
+        without_kernel = {
+            "inference": "variational",
+            "coregionalization": "none",
+            "learn_strength": False,
+        }
+        return em.Problem(
+            counts,
+            operator,
+            learn_covariance=self.topic_covariance == "full",
+            fit_mean=self.fit_mean,
+            smoothing=self.smoothing,
+            n_jobs=self.n_jobs,
+            **(choices or without_kernel),
+        )
+
+    def _resume(self, problem: em.Problem) -> em.State:
+        """The state that the last fit left; documents start anew unless they are as many as then."""
+        if len(self.components_) != self.n_components:
+            raise ValueError(
+                f"warm_start goes on from {len(self.components_)} topics, but n_components is now "
+                f"{self.n_components}. Set it back, or fit with warm_start=False."
+            )
+        same = len(self.doc_logits_) == problem.operator.n
+        return em.initial_state(
+            problem,
+            np.ascontiguousarray(self.components_.T),
+            Posterior(self.doc_logits_, self.doc_variance_) if same else None,
+            Sigma=self.topic_covariance_,
+            **self._resumed_kernel(problem),
+        )
+
+    def _resumed_kernel(self, problem: em.Problem) -> dict[str, Any]:
+        return {}
+
+    def _after_iteration(self, progress: Progress, number: int, state: em.State) -> bool:
+        progress.iteration(number, state.bound)
+        return self.callback is not None and bool(self.callback(number, state))
+
+    def _store(self, bound: Bound, problem: em.Problem, state: em.State) -> None:
+        self.components_ = state.components
+        self.topic_covariance_ = state.Sigma
+        self.mean_ = state.means.mu
+        self.doc_logits_, self.doc_variance_ = state.posterior
+        self.doc_topics_ = expected_theta(state.posterior, self.n_jobs)
+        self.doc_lengths_ = np.asarray(problem.counts.sum(1)).ravel()
+
+    def _conclude(self, reason: str, progress: Progress) -> None:
+        progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
+        if reason == "interrupt":
+            warnings.warn(
+                f"fit was interrupted after {self.n_iter_} iterations; the model so far is kept. Fit again with "
+                "warm_start=True to go on from it.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        elif reason == "max_iter":
+            warnings.warn(
+                f"fit did not converge in max_iter={self.max_iter} iterations: the bound still rises by more than "
+                f"tol={self.tol:g} of its value. Increase max_iter, or tol if this is close enough.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # What a fitted model answers with.
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _parameters(self) -> predict.Parameters:
+        beta_T = np.ascontiguousarray(self.components_.T)
+        return predict.Parameters(
+            beta_T, self.mean_, self.topic_covariance_, *self._kernel_parameters()
+        )
+
+    def _kernel_parameters(self) -> tuple[Array, Array]:
+        """B and alpha of a model without a kernel: zero."""
+        K = len(self.mean_)
+        return np.zeros((K, K)), np.zeros((0, K))
+
+    def _infer(self, counts: csr_matrix, frame: pd.DataFrame | None) -> Posterior:
+        parameters = self._parameters()
+        nothing = NothingBound(0)
+        prior = predict.predicted_prior(parameters, nothing.cross(counts.shape[0]))
+        return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs)
+
+    def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
+        return None
+
+    def _completion(self, X: Any, metadata: Any, observed: float) -> float:
+        check_is_fitted(self)
+        counts = read_counts(self, X, reset=False)
+        seen, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
+        with single_threaded_blas():
+            posterior = self._infer(seen, self._frame(X, metadata, counts.shape[0]))
+            theta = expected_theta(posterior, self.n_jobs)
+        return metrics.mean_log_likelihood(theta, self.components_, held_out)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+class CTM(_TopicModel):
+    """Correlated topic model (Blei & Lafferty, 2006): `GPTM` without a kernel.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    topic_covariance : {"full", "identity"}, default="full"
+        Learn the covariance of topics, or keep it at the identity.
+    fit_mean : bool, default=True
+        Learn the overall mean of the topics' logits, or keep it at zero.
+    init : {"gibbs", "spectral", "random"} or array of shape (n_components, n_words), default="gibbs"
+        Where EM starts: a short seeded Gibbs run for LDA, anchor words, random handfuls of documents, or given topics.
+    smoothing : float, default=0.01
+        Added to every expected count of a word in a topic.
+    max_iter : int, default=200
+    tol : float, default=1e-4
+        Converged when the bound rises by less than this share of its value.
+    random_state : int, RandomState or None
+        The same seed gives the same model, bit by bit, for any `n_jobs`.
+    n_jobs : int or None
+        Threads; None means 1, -1 all cores.
+    verbose : int or bool, default=False
+    callback : callable, optional
+        `callback(iteration, state)` after each iteration; fitting stops when it returns True.
+    warm_start : bool, default=False
+        Go on from the last fit.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_words)
+        Topics as distributions over words; rows sum to one.
+    topic_covariance_ : ndarray of shape (n_components, n_components)
+    mean_ : ndarray of shape (n_components,)
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Expected proportions of the training documents.
+    doc_logits_, doc_variance_ : ndarray of shape (n_documents, n_components)
+        Mean and variance of the training documents' logits.
+    bound_ : ndarray of shape (n_iter_,)
+        Lower bound of the log-likelihood after each iteration; it never falls.
+    n_iter_ : int
+    converged_ : bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gptm import CTM
+    >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
+    >>> theta = CTM(n_components=2, random_state=0).fit_transform(X)
+    >>> theta.shape
+    (20, 2)
+    >>> bool((theta[0].argmax() == theta[1].argmax()) and (theta[0].argmax() != theta[2].argmax()))
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        topic_covariance: Literal["full", "identity"] = "full",
+        fit_mean: bool = True,
+        init: Any = "gibbs",
+        smoothing: float = 0.01,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+        callback: Callable[[int, em.State], Any] | None = None,
+        warm_start: bool = False,
+    ):
+        self.n_components = n_components
+        self.topic_covariance = topic_covariance
+        self.fit_mean = fit_mean
+        self.init = init
+        self.smoothing = smoothing
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.warm_start = warm_start
+
+
+class GPTM(_TopicModel):
+    """Gaussian process topic model (Agovic & Banerjee, 2010): side information as a kernel.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    kernel : Kernel, array, "auto" or None, default="auto"
+        Similarity between documents, from `gptm.kernels`; an array is a precomputed one. "auto" takes one term per usable
+        column of the metadata and says so; without metadata, and with None, there is no kernel and the model is `CTM`.
+    inference : {"variational", "map"}, default="variational"
+        Keep the uncertainty of the document means F, or take F at its maximum as the paper does.
+    coregionalization : {"free", "shared", "identity"}, default="free"
+        How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I.
+    topic_covariance : {"full", "identity"}, default="full"
+        Learn the covariance of topics, or keep it at the identity.
+    learn_kernel : bool, default=True
+        Learn how strong the kernel is. In "map" inference the kernel is always taken as given.
+    fit_mean, init, smoothing, max_iter, tol, random_state, n_jobs, verbose, callback, warm_start
+        As in `CTM`.
+
+    Attributes
+    ----------
+    components_, topic_covariance_, mean_, doc_topics_, doc_logits_, doc_variance_, bound_, n_iter_, converged_
+        As in `CTM`.
+    kernel_ : Kernel or None
+        The kernel with its parameters settled.
+    coregionalization_ : ndarray of shape (n_components, n_components)
+        B: how the kernel acts across topics.
+    doc_means_ : ndarray of shape (n_documents, n_components)
+        F: what the kernel says of the training documents' logits, relative to `mean_`.
+    dual_coef_ : ndarray of shape (n_documents, n_components)
+        alpha, with F = kernel @ alpha.
+
+    Notes
+    -----
+    The paper's own model is `GPTM(kernel=..., inference="map", coregionalization="identity", fit_mean=False)`; its
+    variants SI-KI, KI and SI add `topic_covariance="identity"`, `kernel=kernels.Identity()`, or both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gptm import GPTM, kernels as k
+    >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
+    >>> years = {"year": [1990, 1991, 2010, 2011] * 5}
+    >>> model = GPTM(n_components=2, kernel=k.RBF("year", length_scale=5.0), random_state=0)
+    >>> theta = model.fit(X, metadata=years).transform(np.zeros((2, 4)), metadata={"year": [1990, 2011]})
+    >>> theta.shape  # documents without a word: what their year says
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        kernel: Any = "auto",
+        inference: Literal["variational", "map"] = "variational",
+        coregionalization: Literal["free", "shared", "identity"] = "free",
+        topic_covariance: Literal["full", "identity"] = "full",
+        learn_kernel: bool = True,
+        fit_mean: bool = True,
+        init: Any = "gibbs",
+        smoothing: float = 0.01,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+        callback: Callable[[int, em.State], Any] | None = None,
+        warm_start: bool = False,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.inference = inference
+        self.coregionalization = coregionalization
+        self.topic_covariance = topic_covariance
+        self.learn_kernel = learn_kernel
+        self.fit_mean = fit_mean
+        self.init = init
+        self.smoothing = smoothing
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.warm_start = warm_start
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("inference", self.inference, ("variational", "map"))
+        check_choice("coregionalization", self.coregionalization, ("free", "shared", "identity"))
+
+    @property
+    def _learns_strength(self) -> bool:
+        return bool(self.learn_kernel) and self.inference == "variational"
+
+    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Bound:
+        kernel = resolve_kernel(self.kernel, frame)
+        if kernel is None:
+            return NothingBound(n_documents)
+        bound = kernel.bind(frame, n_documents)
+        average = bound.mean_diagonal()
+        if self._learns_strength and average > 0 and not np.isclose(average, 1.0, rtol=1e-12):
+            return bound.scaled(1.0 / average)  # strength is defined once: in B
+        return bound
+
+    def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:
+        if not operator.trace(np.zeros(1))[0] > 0:  # no kernel, or one that is zero throughout
+            return super()._problem(counts, operator)
+        return super()._problem(
+            counts,
+            operator,
+            inference=self.inference,
+            coregionalization=self.coregionalization,
+            learn_strength=self._learns_strength,
+        )
+
+    def _resumed_kernel(self, problem: em.Problem) -> dict[str, Any]:
+        had_kernel = np.any(self.coregionalization_)
+        if problem.coregionalization == "none" or not had_kernel:
+            return {}
+        K = self.n_components
+        reference = np.eye(K) if problem.coregionalization == "identity" else self.topic_covariance_
+        strength = float(np.trace(self.coregionalization_) / np.trace(reference))
+        return {"B": self.coregionalization_, "strength": strength}
+
+    def _store(self, bound: Bound, problem: em.Problem, state: em.State) -> None:
+        super()._store(bound, problem, state)
+        self.kernel_: Kernel | None = None if isinstance(bound, NothingBound) else bound.kernel
+        self.coregionalization_ = state.B
+        self.doc_means_ = state.F
+        self.dual_coef_ = dual_coefficients(problem.operator, state.means)
+        self._bound = bound
+
+    def _kernel_parameters(self) -> tuple[Array, Array]:
+        return self.coregionalization_, self.dual_coef_
+
+    def _infer(self, counts: csr_matrix, frame: pd.DataFrame | None) -> Posterior:
+        n = counts.shape[0]
+        if frame is None and self.kernel_ is not None and self._bound.reads_metadata:
+            warnings.warn(
+                f"the kernel {self.kernel_!r} reads metadata, but none arrived with these {n} documents; they fall "
+                "back to the prior. Pass metadata=, or inside scikit-learn's cross-validation switch on "
+                "sklearn.set_config(enable_metadata_routing=True).",
+                UserWarning,
+                stacklevel=3,
+            )
+        parameters = self._parameters()
+        new = self._bound.read(frame, n)
+        if self.inference == "map":
+            cross = self._bound.cross(new, joint=True)
+            return predict.infer_new_jointly(counts, parameters, cross, self.n_jobs)[0]
+        prior = predict.predicted_prior(parameters, self._bound.cross(new))
+        return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs)
+
+    def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
+        if self.kernel_ is None:
+            return None
+        if frame is None and self._bound.reads_metadata:
+            raise ValueError(
+                f"sampling needs the metadata that the kernel {self.kernel_!r} reads; pass metadata= with "
+                f"{n_documents} rows."
+            )
+        return self._bound.own_gram(self._bound.read(frame, n_documents), joint=True)

@@ -1,0 +1,65 @@
+"""The parameters: topics, covariance of topics, strength of the kernel. One function, one update."""
+
+import numpy as np
+from scipy.linalg import eigh
+
+from gptm._types import Array
+from gptm.means import Means, explained
+
+
+def update_beta(expected: Array, smoothing: float) -> Array:
+    """Topics (V, K) from expected word-topic counts, eq. 8; columns sum to one.
+
+    A topic without any count keeps no shape of its own and becomes uniform.
+    """
+    beta_T = expected + smoothing
+    totals = beta_T.sum(0)
+    return np.where(totals > 0, beta_T, 1.0) / np.where(totals > 0, totals, len(beta_T))
+
+
+def _from_basis(inner: Array, means: Means) -> Array:
+    """T^-T inner T^-1, symmetric to the last bit."""
+    T_inv = means.basis.T_inv
+    outer = T_inv.T @ inner @ T_inv
+    return 0.5 * (outer + outer.T)
+
+
+def update_Sigma(means: Means, nu2: Array) -> Array:
+    """Sigma with q(F) held, its uncertainty included (maths, section 5; identity and free B)."""
+    inner = means.a.T @ means.a + np.diag(means.basis.b * means.trace)
+    return (_from_basis(inner, means) + np.diag(nu2.sum(0))) / len(nu2)
+
+
+def update_Sigma_shared(means: Means, nu2: Array) -> Array:
+    """Sigma with q(F) integrated out, for B = b Sigma (maths, section 5)."""
+    return (_from_basis(means.lam_hat.T @ means.a, means) + np.diag(nu2.sum(0))) / len(nu2)
+
+
+def update_Sigma_map(means: Means, nu2: Array) -> Array:
+    """Sigma with F held at its maximum, eq. 12."""
+    return (_from_basis(means.a.T @ means.a, means) + np.diag(nu2.sum(0))) / len(nu2)
+
+
+def update_Sigma_map_shared(means: Means, nu2: Array, rank: int) -> Array:
+    """Sigma with F held at its maximum, for B = b Sigma and a kernel of that rank."""
+    b = means.basis.b  # one value, K times
+    inner = means.a.T @ means.a + explained(means) / b
+    return (_from_basis(inner, means) + np.diag(nu2.sum(0))) / (len(nu2) + rank)
+
+
+def update_B(means: Means) -> Array:
+    """Free B by the monotone step B = M^-1 # N, a geometric mean of matrices (maths, section 5).
+
+    In the basis M is diag(trace) and N is G, so the step needs one square root of size K.
+    """
+    root = np.sqrt(np.maximum(means.trace, np.finfo(float).tiny))
+    values, vectors = eigh(root[:, None] * explained(means) * root)
+    middle = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return _from_basis(middle / np.outer(root, root), means)
+
+
+def strength_ratio(means: Means) -> float:
+    """Factor by which b of B = b I or B = b Sigma moves (maths, section 5, both cases)."""
+    signal = (means.a * means.F_hat).sum()
+    expected = (means.basis.b * means.trace).sum()
+    return float(np.sqrt(max(signal, 0.0) / expected)) if expected > 0 else 1.0

@@ -1,0 +1,10 @@
+"""How to multiply and solve with a kernel over documents; nothing here knows of text.
+
+An operator stands for the (D, D) matrix of one kernel over the training documents, a `Cross` for what that
+kernel says of new documents. A new one is a new file here and a row in the contract test.
+"""
+
+from gptm.operators.base import Cross, Operator
+from gptm.operators.spectral import Spectral, SpectralCross
+
+__all__ = ["Cross", "Operator", "Spectral", "SpectralCross"]

@@ -1,0 +1,116 @@
+"""Threads that change nothing but the time: fixed pieces of work, results in a fixed order."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+BLOCK = 256  # documents per call of a compiled loop: short enough to answer Ctrl-C at once
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Number of threads that scikit-learn's `n_jobs` convention means here."""
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+def blocks(start: int, stop: int, size: int = BLOCK) -> list[slice]:
+    """Consecutive slices of at most `size` that cover start to stop."""
+    return [slice(a, min(a + size, stop)) for a in range(start, stop, size)]
+
+
+def shards(weights: np.ndarray, n_shards: int) -> list[slice]:
+    """At most `n_shards` consecutive slices of about equal weight that cover all the items."""
+    cumulative = np.concatenate([[0], np.cumsum(weights)])
+    targets = cumulative[-1] * np.arange(1, n_shards) / n_shards
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(cumulative, targets), [len(weights)]]))
+    return [slice(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+class Cancelled(Exception):
+    """Raised inside a worker thread when the work was interrupted elsewhere."""
+
+
+def ordered_map(
+    function: Callable[[Item, Callable[[], None]], Result],
+    items: Sequence[Item],
+    n_jobs: int | None,
+) -> list[Result]:
+    """Results of `function(item, checkpoint)` in the order of the items, run by `n_jobs` threads.
+
+    Long functions call `checkpoint()` now and then: it ends the worker early after an
+    interrupt, so that Ctrl-C is answered at once and no thread is left working.
+    """
+    threads = min(n_threads(n_jobs), len(items))
+    if threads <= 1:
+        return [function(item, lambda: None) for item in items]
+    stop = threading.Event()
+
+    def checkpoint() -> None:
+        if stop.is_set():
+            raise Cancelled
+
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(function, item, checkpoint) for item in items]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def interruptible(function: Callable[[], Result]) -> Result:
+    """The result of `function()`, run aside so that Ctrl-C need not wait for a long library call."""
+    pool = ThreadPoolExecutor(1)
+    try:
+        return pool.submit(function).result()
+    finally:
+        pool.shutdown(wait=False)
+
+
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_limits: threadpool_limits | None = None
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """One BLAS thread inside the block: the number of threads would change the last bits.
+
+    The limit belongs to the whole process, so the first of several concurrent users sets it and the
+    last one lifts it.
+    """
+    global _blas_users, _blas_limits
+    with _blas_lock:
+        if _blas_users == 0:
+            _blas_limits = threadpool_limits(limits=1, user_api="blas")
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_limits is not None:
+                _blas_limits.restore_original_limits()
+                _blas_limits = None
+
+
+def _forget_blas_users() -> None:
+    """A forked child inherits the counter but none of the threads that would count it down."""
+    global _blas_users, _blas_limits, _blas_lock
+    _blas_lock = threading.Lock()
+    _blas_users = 0
+    _blas_limits = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_blas_users)

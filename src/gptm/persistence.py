@@ -1,0 +1,243 @@
+"""A model on disk: one safetensors file, arrays as tensors, all else as JSON in its header.
+
+Nothing in the file is code: loading never runs anything that the file brings along.
+"""
+
+import json
+import os
+import platform
+import tempfile
+import warnings
+from importlib import metadata as package_metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+from sklearn.gaussian_process import kernels as gp
+
+from gptm import kernels
+from gptm.kernels import Kernel
+from gptm.kernels.identity import NothingBound
+from gptm.model import CTM, GPTM
+
+SCHEMA = 1
+_MODELS: dict[str, type] = {"GPTM": GPTM, "CTM": CTM}
+_LIBRARIES = ("gptm", "numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors")
+_SCALARS = ("n_features_in_", "n_iter_", "converged_")
+_ARRAYS = (
+    "components_",
+    "topic_covariance_",
+    "mean_",
+    "doc_topics_",
+    "doc_logits_",
+    "doc_variance_",
+    "doc_lengths_",
+    "bound_",
+    "coregionalization_",
+    "doc_means_",
+    "dual_coef_",
+)
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model, replacing the file as a whole."""
+    tensors: dict[str, np.ndarray] = {
+        name: np.ascontiguousarray(getattr(model, name)) for name in _ARRAYS if hasattr(model, name)
+    }
+    header: dict[str, Any] = {
+        "schema": SCHEMA,
+        "model": type(model).__name__,
+        "libraries": {name: package_metadata.version(name) for name in _LIBRARIES},
+        "python": platform.python_version(),
+        "scalars": {name: getattr(model, name) for name in _SCALARS},
+        "parameters": {
+            name: _encode(_storable(name, value), tensors, f"parameters.{name}")
+            for name, value in model.get_params(deep=False).items()
+        },
+    }
+    names = getattr(model, "feature_names_in_", None)
+    header["vocabulary"] = None if names is None else [str(name) for name in names]
+    if isinstance(model, GPTM):
+        header["kernel"] = _encode(model.kernel_, tensors, "kernel")
+        for name, array in model._bound.arrays().items():
+            tensors[f"training.{name}"] = np.ascontiguousarray(array)
+    _replace_file(Path(path), to_bytes(tensors, {"gptm": json.dumps(header)}))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote; its `transform` gives the same bits.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    GPTM or CTM
+
+    Raises
+    ------
+    ValueError
+        If the file is truncated, not a gptm model, or written by a newer version.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy as np, gptm
+    >>> X = np.array([[3, 2, 0, 0], [0, 0, 3, 3]] * 5)
+    >>> model = gptm.CTM(n_components=2, random_state=0).fit(X)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.gptm"
+    >>> model.save(path)
+    >>> bool((gptm.load(path).transform(X) == model.transform(X)).all())
+    True
+    """
+    header, tensors = _read_file(Path(path))
+    try:
+        return _restore(header, tensors)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(
+            f"{os.fspath(path)} is not a complete gptm model: {type(error).__name__} {error}. Save the model again."
+        ) from error
+
+
+def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
+    parameters = {name: _decode(value, tensors) for name, value in header["parameters"].items()}
+    model = _MODELS[header["model"]](**parameters)
+    for name in _ARRAYS:
+        if name in tensors:
+            setattr(model, name, tensors[name])
+    for name in _SCALARS:
+        setattr(model, name, header["scalars"][name])
+    if header["vocabulary"] is not None:
+        model.feature_names_in_ = np.array(header["vocabulary"], dtype=object)
+    if isinstance(model, GPTM):
+        kernel = _decode(header["kernel"], tensors)
+        training = {
+            name.removeprefix("training."): array
+            for name, array in tensors.items()
+            if name.startswith("training.")
+        }
+        model.kernel_ = kernel
+        model._bound = (
+            NothingBound(int(training["n"][0])) if kernel is None else kernel.rebind(training)
+        )
+    return model
+
+
+def _read_file(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {os.fspath(path)}.")
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            text = (file.metadata() or {}).get("gptm")
+            if text is None:
+                raise ValueError(
+                    f"{os.fspath(path)} is a safetensors file, but not a gptm model. Pass a file that save wrote."
+                )
+            header = json.loads(text)
+            _check_schema(path, header)
+            return header, {name: file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, json.JSONDecodeError, OSError) as error:
+        raise ValueError(
+            f"{os.fspath(path)} is not a gptm model, or was cut short ({error}). Pass a file that save wrote."
+        ) from error
+
+
+def _check_schema(path: Path, header: Any) -> None:
+    schema = header.get("schema") if isinstance(header, dict) else None
+    if not isinstance(schema, int) or schema < 1:
+        raise ValueError(
+            f"{os.fspath(path)} is not a gptm model: its header names no schema version."
+        )
+    if schema > SCHEMA:
+        raise ValueError(
+            f"{os.fspath(path)} was written with schema {schema} by gptm {header.get('libraries', {}).get('gptm')}; "
+            f"this version reads up to schema {SCHEMA}. Upgrade gptm."
+        )
+
+
+def _replace_file(path: Path, content: bytes) -> None:
+    """Write beside the file, then move over it: nobody ever sees half a model."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _storable(name: str, value: Any) -> Any:
+    """A parameter as it can be kept: what only lives in a process is left out, and said so."""
+    if name == "callback":
+        return None
+    if name == "random_state" and value is not None and not isinstance(value, int | np.integer):
+        warnings.warn(
+            f"random_state={value!r} cannot be saved; the loaded model has random_state=None.",
+            stacklevel=4,
+        )
+        return None
+    return value
+
+
+def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
+    """JSON for a parameter; arrays go to the tensors and leave their name behind."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        tensors[path] = np.ascontiguousarray(value)
+        return {"tensor": path}
+    if isinstance(value, pd.DataFrame):
+        tensors[path] = np.ascontiguousarray(value.to_numpy(dtype=np.float64))
+        return {"frame": path, "index": [_encode(label, tensors, path) for label in value.index]}
+    if isinstance(value, list | tuple):
+        items = [_encode(item, tensors, f"{path}.{i}") for i, item in enumerate(value)]
+        return {"list": items} if isinstance(value, list) else {"tuple": items}
+    if isinstance(value, Kernel | gp.Kernel):
+        params = value.get_params(deep=False)
+        return {
+            "gptm" if isinstance(value, Kernel) else "sklearn": type(value).__name__,
+            "params": {k: _encode(v, tensors, f"{path}.{k}") for k, v in params.items()},
+        }
+    raise ValueError(
+        f"{path} = {value!r} cannot be saved; only numbers, strings, arrays and named kernels can."
+    )
+
+
+def _decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
+    """The parameter that `_encode` wrote; kernels by name from two known modules only."""
+    if not isinstance(value, dict):
+        return value
+    if "tensor" in value:
+        return tensors[value["tensor"]]
+    if "frame" in value:
+        labels = [_decode(label, tensors) for label in value["index"]]
+        return pd.DataFrame(tensors[value["frame"]], index=labels, columns=labels)
+    if "list" in value:
+        return [_decode(item, tensors) for item in value["list"]]
+    if "tuple" in value:
+        return tuple(_decode(item, tensors) for item in value["tuple"])
+    params = {k: _decode(v, tensors) for k, v in value["params"].items()}
+    if "gptm" in value:
+        kind = _named_class(kernels, value["gptm"], Kernel)
+        return kind.from_params(params)
+    return _named_class(gp, value["sklearn"], gp.Kernel)(**params)
+
+
+def _named_class(module: Any, name: str, parent: type) -> Any:
+    kind = getattr(module, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, parent)):
+        raise ValueError(
+            f"the file names the kernel {name!r}, which {module.__name__} does not have."
+        )
+    return kind

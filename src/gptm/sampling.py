@@ -1,0 +1,56 @@
+"""The generative process of the paper's section 2: from parameters to a corpus."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.special import softmax
+
+from gptm._types import Array
+from gptm.operators import Spectral
+
+
+class Latent(NamedTuple):
+    """What was drawn on the way to the words."""
+
+    F: Array  # (n, K) document means
+    eta: Array  # (n, K)
+    theta: Array  # (n, K)
+
+
+def sample_documents(
+    beta: Array,
+    mu: Array,
+    Sigma: Array,
+    *,
+    lengths: np.ndarray,
+    B: Array | None = None,
+    Kxx: Array | None = None,
+    rng: np.random.RandomState,
+) -> tuple[csr_matrix, Latent]:
+    """Counts (n, V) of documents of the given lengths, and the latent variables behind them.
+
+    vec F ~ N(0, Kxx (x) B), eta_d ~ N(mu + F_d, Sigma), words from softmax(eta_d) beta.
+    """
+    n, K = len(lengths), len(mu)
+    F = np.zeros((n, K)) if Kxx is None or B is None else _sample_F(Kxx, B, rng)
+    eta = mu + F + rng.standard_normal((n, K)) @ _root(Sigma).T
+    theta = softmax(eta, axis=1)
+    words = [
+        rng.multinomial(length, probability / probability.sum())
+        for length, probability in zip(lengths, theta @ beta, strict=True)
+    ]
+    counts = csr_matrix(np.array(words).reshape(n, beta.shape[1]))
+    return counts, Latent(F, eta, theta)
+
+
+def _sample_F(Kxx: Array, B: Array, rng: np.random.RandomState) -> Array:
+    operator = Spectral.from_dense(Kxx)
+    white = np.sqrt(operator.values)[:, None] * rng.standard_normal((len(Kxx), len(B)))
+    return operator.unrotate(white) @ _root(B).T
+
+
+def _root(matrix: Array) -> Array:
+    """R with R R' = matrix, which may be singular."""
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors * np.sqrt(np.maximum(values, 0.0))

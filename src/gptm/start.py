@@ -1,0 +1,77 @@
+"""Where EM starts: topics, and where known the documents."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from gptm import em
+from gptm._types import Array
+from gptm.gibbs import run_gibbs
+from gptm.mstep import update_beta
+from gptm.spectral import spectral_topics
+
+CHAINS = 4  # Gibbs runs to choose from: single runs differ much, and the bound tells (measured)
+MANY_TOKENS = 1_000_000  # beyond, one run is enough
+_HANDFUL = 5  # documents that a random topic is made of
+_FLOOR = 1e-12  # a zero in the start would stay zero for ever
+
+
+class Start(NamedTuple):
+    state: em.State
+    complete: bool = True  # False when it was interrupted
+
+
+def make_start(
+    init: str | Array, problem: em.Problem, n_components: int, rng: np.random.RandomState
+) -> Start:
+    """The start that `init` names, or the given (K, V) topics."""
+    counts = problem.counts
+    if not isinstance(init, str):
+        beta_T = np.asarray(init, dtype=np.float64).T
+    elif init == "gibbs":
+        return _best_gibbs_run(problem, n_components, rng)
+    elif init == "spectral":
+        beta_T = spectral_topics(counts, n_components)
+    else:
+        beta_T = _random_topics(counts, n_components, rng)
+    return Start(em.initial_state(problem, _floored(beta_T)))
+
+
+def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.RandomState) -> Start:
+    """Of a few Gibbs runs the one from which the first EM iteration reaches the highest bound."""
+    n_chains = CHAINS if problem.counts.sum() <= MANY_TOKENS else 1
+    seeds = rng.randint(2**31, size=n_chains)
+    best: em.State | None = None
+    for seed in seeds:
+        found, complete = run_gibbs(
+            problem.counts, n_components, np.random.RandomState(seed), n_jobs=problem.n_jobs
+        )
+        beta_T = _floored(update_beta(found.word_topic, problem.smoothing))
+        state = em.initial_state(problem, beta_T, found.posterior)
+        if not complete:
+            return Start(best or state, complete=False)
+        if n_chains > 1:
+            try:
+                state = next(em.iterate(problem, state))
+            except KeyboardInterrupt:
+                return Start(best or state, complete=False)
+        if best is None or state.bound > best.bound:
+            best = state
+    assert best is not None
+    return Start(best)
+
+
+def _floored(beta_T: Array) -> Array:
+    beta_T = beta_T / beta_T.sum(0) + _FLOOR
+    return np.ascontiguousarray(beta_T / beta_T.sum(0))
+
+
+def _random_topics(counts: csr_matrix, n_components: int, rng: np.random.RandomState) -> Array:
+    """Topics from random handfuls of documents over the words' overall frequency."""
+    D, V = counts.shape
+    overall = (np.asarray(counts.sum(0)).ravel() + 1.0) / (counts.sum() + V)
+    chosen = rng.randint(D, size=(n_components, _HANDFUL))
+    handfuls = np.stack([np.asarray(counts[rows].sum(0)).ravel() for rows in chosen], axis=1)
+    noise = rng.gamma(1.0, size=(V, n_components))  # tells topics apart where documents do not
+    return np.asarray(handfuls + overall[:, None] * noise * (1.0 + handfuls.sum(0)))
