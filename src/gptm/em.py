@@ -244,7 +244,8 @@ def run(
     """
     bounds: list[float] = []
     try:
-        for iteration, state in enumerate(islice(iterate(problem, state), max_iter), start=1):
+        states = islice(iterate(problem, state), max_iter)
+        for iteration, state in enumerate(states, start=1):
             bounds.append(state.bound)
             if after_iteration(iteration, state):
                 return Result(state, bounds, "callback")

@@ -82,7 +82,7 @@ def numbers(values: pd.Series, name: str) -> Array:
         dates = _parse_dates(values)
         return ((dates - _EPOCH) / _DAY).to_numpy(dtype=np.float64, na_value=np.nan)
     try:
-        result = pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+        result = np.asarray(pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan))
     except (ValueError, TypeError) as error:
         example = next(iter(values.dropna()), None)
         raise ValueError(

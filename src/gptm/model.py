@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -36,9 +36,9 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """What GPTM and CTM share; CTM is the case without a kernel."""
 
     # Metadata travels with the documents wherever scikit-learn's metadata routing is switched on.
-    __metadata_request__fit = {"metadata": True}
-    __metadata_request__transform = {"metadata": True}
-    __metadata_request__score = {"metadata": True}
+    __metadata_request__fit: ClassVar = {"metadata": True}
+    __metadata_request__transform: ClassVar = {"metadata": True}
+    __metadata_request__score: ClassVar = {"metadata": True}
 
     # Parameters that the subclasses' constructors store.
     n_components: int
@@ -83,14 +83,15 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         -------
         ndarray of shape (n_documents, n_components)
         """
-        self._fit(X, metadata)
-        return self.transform(X, metadata=metadata)
+        counts = self._fit(X, metadata)
+        return self._theta(counts, self._bound.training)
 
     def transform(self, X: Any, *, metadata: Any = None) -> Array:
         """Expected topic proportions of documents.
 
-        Each document is taken on its own. Without words the answer is what the kernel predicts from the metadata, without
-        metadata what the words say under the prior. In "map" inference the documents of one call are solved jointly, as in the paper.
+        Each document is taken on its own. Without words the answer is what the kernel predicts from
+        the metadata, without metadata what the words say under the prior. In "map" inference the
+        documents of one call are solved jointly, as in the paper.
 
         Parameters
         ----------
@@ -104,9 +105,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         counts = read_counts(self, X, reset=False)
-        with single_threaded_blas():
-            posterior = self._infer(counts, self._frame(X, metadata, counts.shape[0]))
-            return expected_theta(posterior, self.n_jobs)
+        return self._theta(counts, self._read_new(X, metadata, counts.shape[0]))
 
     def score(self, X: Any, y: Any = None, *, metadata: Any = None) -> float:
         """Mean log-probability per held-out word, half of each document's words observed.
@@ -220,7 +219,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     # How a fit goes.
 
-    def _fit(self, X: Any, metadata: Any) -> None:
+    def _fit(self, X: Any, metadata: Any) -> csr_matrix:
         self._check_parameters()
         previous = self if self.warm_start and hasattr(self, "components_") else None
         counts = read_counts(self, X, reset=previous is None)
@@ -249,6 +248,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.n_iter_ = len(result.bounds)
         self.converged_ = result.reason == "converged"
         self._conclude("interrupt" if not complete else result.reason, progress)
+        return counts
 
     def _check_parameters(self) -> None:
         check_number("n_components", self.n_components, least=1, integer=True)
@@ -314,7 +314,8 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.mean_ = state.means.mu
         self.doc_logits_, self.doc_variance_ = state.posterior
         self.doc_topics_ = expected_theta(state.posterior, self.n_jobs)
-        self.doc_lengths_ = np.asarray(problem.counts.sum(1)).ravel()
+        self._bound = bound
+        self.doc_lengths_: Array = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
 
     def _conclude(self, reason: str, progress: Progress) -> None:
         progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
@@ -350,11 +351,18 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         K = len(self.mean_)
         return np.zeros((K, K)), np.zeros((0, K))
 
-    def _infer(self, counts: csr_matrix, frame: pd.DataFrame | None) -> Posterior:
+    def _read_new(self, X: Any, metadata: Any, n_documents: int) -> Any:
+        """What the kernel needs of new documents."""
+        return self._bound.read(self._frame(X, metadata, n_documents), n_documents)
+
+    def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
         parameters = self._parameters()
-        nothing = NothingBound(0)
-        prior = predict.predicted_prior(parameters, nothing.cross(counts.shape[0]))
+        prior = predict.predicted_prior(parameters, self._bound.cross(new))
         return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs)
+
+    def _theta(self, counts: csr_matrix, new: Any) -> Array:
+        with single_threaded_blas():
+            return expected_theta(self._infer(counts, new), self.n_jobs)
 
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
         return None
@@ -363,9 +371,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_is_fitted(self)
         counts = read_counts(self, X, reset=False)
         seen, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
-        with single_threaded_blas():
-            posterior = self._infer(seen, self._frame(X, metadata, counts.shape[0]))
-            theta = expected_theta(posterior, self.n_jobs)
+        theta = self._theta(seen, self._read_new(X, metadata, counts.shape[0]))
         return metrics.mean_log_likelihood(theta, self.components_, held_out)
 
     def __sklearn_tags__(self) -> Any:
@@ -469,8 +475,9 @@ class GPTM(_TopicModel):
     n_components : int, default=10
         Number of topics.
     kernel : Kernel, array, "auto" or None, default="auto"
-        Similarity between documents, from `gptm.kernels`; an array is a precomputed one. "auto" takes one term per usable
-        column of the metadata and says so; without metadata, and with None, there is no kernel and the model is `CTM`.
+        Similarity between documents, from `gptm.kernels`; an array is a precomputed one. "auto" takes
+        one term per usable column of the metadata and says so; without metadata, and with None, there
+        is no kernel and the model is `CTM`.
     inference : {"variational", "map"}, default="variational"
         Keep the uncertainty of the document means F, or take F at its maximum as the paper does.
     coregionalization : {"free", "shared", "identity"}, default="free"
@@ -594,28 +601,27 @@ class GPTM(_TopicModel):
         self.coregionalization_ = state.B
         self.doc_means_ = state.F
         self.dual_coef_ = dual_coefficients(problem.operator, state.means)
-        self._bound = bound
 
     def _kernel_parameters(self) -> tuple[Array, Array]:
         return self.coregionalization_, self.dual_coef_
 
-    def _infer(self, counts: csr_matrix, frame: pd.DataFrame | None) -> Posterior:
-        n = counts.shape[0]
-        if frame is None and self.kernel_ is not None and self._bound.reads_metadata:
+    def _read_new(self, X: Any, metadata: Any, n_documents: int) -> Any:
+        frame = self._frame(X, metadata, n_documents)
+        if frame is None and self._bound.reads_metadata:
             warnings.warn(
-                f"the kernel {self.kernel_!r} reads metadata, but none arrived with these {n} documents; they fall "
-                "back to the prior. Pass metadata=, or inside scikit-learn's cross-validation switch on "
-                "sklearn.set_config(enable_metadata_routing=True).",
+                f"the kernel {self.kernel_!r} reads metadata, but none arrived with these {n_documents} "
+                "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "
+                "cross-validation switch on sklearn.set_config(enable_metadata_routing=True).",
                 UserWarning,
                 stacklevel=3,
             )
-        parameters = self._parameters()
-        new = self._bound.read(frame, n)
-        if self.inference == "map":
-            cross = self._bound.cross(new, joint=True)
-            return predict.infer_new_jointly(counts, parameters, cross, self.n_jobs)[0]
-        prior = predict.predicted_prior(parameters, self._bound.cross(new))
-        return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs)
+        return self._bound.read(frame, n_documents)
+
+    def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
+        if self.inference != "map" or self.kernel_ is None:
+            return super()._infer(counts, new)
+        cross = self._bound.cross(new, joint=True)
+        return predict.infer_new_jointly(counts, self._parameters(), cross, self.n_jobs)[0]
 
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
         if self.kernel_ is None:

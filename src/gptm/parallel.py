@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TypeVar
 
 import joblib
@@ -32,7 +33,7 @@ def shards(weights: np.ndarray, n_shards: int) -> list[slice]:
     cumulative = np.concatenate([[0], np.cumsum(weights)])
     targets = cumulative[-1] * np.arange(1, n_shards) / n_shards
     cuts = np.unique(np.concatenate([[0], np.searchsorted(cumulative, targets), [len(weights)]]))
-    return [slice(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 class Cancelled(Exception):

@@ -60,10 +60,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     }
     names = getattr(model, "feature_names_in_", None)
     header["vocabulary"] = None if names is None else [str(name) for name in names]
-    if isinstance(model, GPTM):
-        header["kernel"] = _encode(model.kernel_, tensors, "kernel")
-        for name, array in model._bound.arrays().items():
-            tensors[f"training.{name}"] = np.ascontiguousarray(array)
+    header["kernel"] = _encode(getattr(model, "kernel_", None), tensors, "kernel")
+    for name, array in model._bound.arrays().items():
+        tensors[f"training.{name}"] = np.ascontiguousarray(array)
     _replace_file(Path(path), to_bytes(tensors, {"gptm": json.dumps(header)}))
 
 
@@ -112,17 +111,16 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
         setattr(model, name, header["scalars"][name])
     if header["vocabulary"] is not None:
         model.feature_names_in_ = np.array(header["vocabulary"], dtype=object)
+    kernel = _decode(header["kernel"], tensors)
+    training = {
+        name.removeprefix("training."): array
+        for name, array in tensors.items()
+        if name.startswith("training.")
+    }
     if isinstance(model, GPTM):
-        kernel = _decode(header["kernel"], tensors)
-        training = {
-            name.removeprefix("training."): array
-            for name, array in tensors.items()
-            if name.startswith("training.")
-        }
         model.kernel_ = kernel
-        model._bound = (
-            NothingBound(int(training["n"][0])) if kernel is None else kernel.rebind(training)
-        )
+    nothing = kernel is None
+    model._bound = NothingBound(int(training["n"][0])) if nothing else kernel.rebind(training)
     return model
 
 
@@ -138,7 +136,7 @@ def _read_file(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
                 )
             header = json.loads(text)
             _check_schema(path, header)
-            return header, {name: file.get_tensor(name) for name in file.keys()}
+            return header, dict(zip(file.keys(), map(file.get_tensor, file.keys()), strict=True))
     except (SafetensorError, json.JSONDecodeError, OSError) as error:
         raise ValueError(
             f"{os.fspath(path)} is not a gptm model, or was cut short ({error}). Pass a file that save wrote."

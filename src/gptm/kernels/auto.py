@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
 from sklearn.gaussian_process import kernels as gp
 
 from gptm.kernels.base import Kernel, Sum
@@ -29,8 +28,6 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
         )
     if isinstance(kernel, np.ndarray | pd.DataFrame):
         return Precomputed(kernel)
-    if issparse(kernel):
-        return Precomputed(kernel.toarray())
     raise ValueError(
         "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
         f"{kernel!r} of type {type(kernel).__name__}."

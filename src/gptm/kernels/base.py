@@ -84,13 +84,13 @@ class Kernel(ABC):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)  # type: ignore[attr-defined]
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
         return all(np.array_equal(mine[key], theirs[key]) for key in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        parts = []
+        parts: list[str] = []
         for parameter in self._signature():
             value = getattr(self, parameter.name)
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:

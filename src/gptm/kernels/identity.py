@@ -36,7 +36,7 @@ class IdentityBound(Bound):
         self.n = n
 
     @property
-    def operator(self) -> Spectral:  # type: ignore[override]
+    def operator(self) -> Spectral:
         return Spectral.constant_diagonal(self.n, 1.0)
 
     def mean_diagonal(self) -> float:
@@ -73,7 +73,7 @@ class NothingBound(IdentityBound):
         super().__init__(Identity(), n)
 
     @property
-    def operator(self) -> Spectral:  # type: ignore[override]
+    def operator(self) -> Spectral:
         return Spectral.constant_diagonal(self.n, 0.0)
 
     def gram(self) -> Array:

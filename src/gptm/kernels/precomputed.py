@@ -89,21 +89,18 @@ class PrecomputedBound(Bound):
         return self.rows
 
     def read(self, frame: pd.DataFrame | None, n_documents: int) -> np.ndarray:
-        if self.kernel.id is None or frame is None:
-            rows = np.full(n_documents, -1)
-        else:
+        if self.kernel.id is not None and frame is not None:
             rows = self.kernel._rows(frame)
+            remedy = f"Their values of column {self.kernel.id!r} are not in the matrix."
+        else:
+            rows = np.full(n_documents, -1)
+            remedy = "Pass Precomputed(matrix, id=...) and metadata with that column."
         unknown = int((rows < 0).sum())
         if unknown:
-            remedy = (
-                "Pass Precomputed(matrix, id=...) and metadata with that column."
-                if self.kernel.id is None or frame is None
-                else f"Their values of column {self.kernel.id!r} are not in the matrix."
-            )
             warnings.warn(
-                f"{unknown} of {n_documents} documents have no row in the precomputed kernel and fall back to "
-                f"the prior. {remedy}",
-                stacklevel=2,
+                f"{unknown} of {n_documents} documents have no row in the precomputed kernel and fall "
+                f"back to the prior. {remedy}",
+                stacklevel=4,
             )
         return rows
 
@@ -123,6 +120,10 @@ class PrecomputedBound(Bound):
         result = np.diag(own)
         result[np.ix_(known, known)] = self.values[np.ix_(new[known], new[known])]
         return result
+
+    @property
+    def reads_metadata(self) -> bool:
+        return False  # says more about it in `read`
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"rows": self.rows}
