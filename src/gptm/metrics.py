@@ -47,11 +47,13 @@ def split_tokens(
             tokens, int(np.ceil(observed * tokens.sum())), method="marginals"
         )
         part[start:stop] = drawn + fraction * (rng.random(stop - start) < observed)
-    seen = csr_matrix((part, X.indices, X.indptr), shape=X.shape)
-    rest = csr_matrix((X.data - part, X.indices, X.indptr), shape=X.shape)
-    seen.eliminate_zeros()
-    rest.eliminate_zeros()
-    return seen, rest
+    return _with_data(X, part), _with_data(X, X.data - part)
+
+
+def _with_data(X: csr_matrix, data: Array) -> csr_matrix:
+    result = csr_matrix((data, X.indices, X.indptr), shape=X.shape, copy=True)
+    result.eliminate_zeros()  # in place, hence the copy of everything
+    return result
 
 
 def log_likelihood(theta: Array, beta: Array, counts: Any) -> Array:

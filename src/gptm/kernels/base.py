@@ -1,6 +1,7 @@
 """The contract of kernels, and their algebra: sums, products, multiples."""
 
 import inspect
+import os
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, Self
@@ -10,7 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from gptm._types import Array
-from gptm.operators import Cross, Operator, Spectral, SpectralCross
+from gptm.operators import Cross, LowRank, Operator, Spectral, SpectralCross
 
 
 class Kernel(ABC):
@@ -125,8 +126,12 @@ class Bound(ABC):
     n: int
 
     @abstractmethod
-    def gram(self) -> Array:
-        """(D, D) the kernel over the training documents."""
+    def labels(self) -> np.ndarray:
+        """(D,) integers, equal for training documents that the kernel cannot tell apart."""
+
+    @abstractmethod
+    def gram(self, rows: np.ndarray | None = None) -> Array:
+        """The kernel among the training documents, or some of them."""
 
     @property
     @abstractmethod
@@ -138,8 +143,8 @@ class Bound(ABC):
         """What the kernel needs of new documents. Without metadata they fall back to the prior."""
 
     @abstractmethod
-    def cross_gram(self, new: Any) -> Array | None:
-        """(n, D) new documents against training documents; None where all are zero."""
+    def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> Array | None:
+        """(n, m) new documents against training documents, or some of them; None where all are zero."""
 
     @abstractmethod
     def own_gram(self, new: Any, joint: bool) -> Array:
@@ -149,18 +154,36 @@ class Bound(ABC):
     def arrays(self) -> dict[str, np.ndarray]:
         """What has to be saved of the training documents."""
 
-    @cached_property
-    def operator(self) -> Operator:
-        return Spectral.from_dense(self.gram())
-
     @property
     def reads_metadata(self) -> bool:
         """Whether new documents need metadata to be placed."""
         return True
 
+    @cached_property
+    def _groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """One training document of each group that the kernel cannot tell apart, and everybody's group."""
+        _, first, groups = np.unique(self.labels(), return_index=True, return_inverse=True)
+        if len(first) == self.n:
+            return np.arange(self.n), np.arange(self.n)
+        return first, groups
+
+    @cached_property
+    def operator(self) -> Operator:
+        """One decomposition, of low rank where documents share values or the kernel is smooth."""
+        first, groups = self._groups
+        _check_memory(len(first), self.kernel)
+        if len(first) < self.n:
+            return LowRank.from_groups(self.gram(first), groups)
+        dense = Spectral.from_dense(self.gram())
+        keep = dense.values > 0
+        if keep.sum() > self.n / 2:
+            return dense
+        assert dense.vectors is not None
+        return LowRank(dense.values[keep], np.ascontiguousarray(dense.vectors[:, keep]), groups)
+
     def mean_diagonal(self) -> float:
         """Mean prior variance over the training documents."""
-        return float(np.diagonal(self.gram()).mean())
+        return float(self.own_gram(self.training, joint=False).mean())
 
     def scaled(self, factor: float) -> "Bound":
         """A multiple of this kernel over the same documents."""
@@ -168,8 +191,10 @@ class Bound(ABC):
 
     def cross(self, new: Any, joint: bool = False) -> Cross:
         """The kernel's word on new documents as `read`; `joint` where they are predicted together."""
-        assert isinstance(self.operator, Spectral)
-        return SpectralCross(self.operator, self.cross_gram(new), self.own_gram(new, joint))
+        operator = self.operator
+        assert isinstance(operator, LowRank | Spectral)
+        rows = self._groups[0] if isinstance(operator, LowRank) else None
+        return SpectralCross(operator, self.cross_gram(new, rows), self.own_gram(new, joint))
 
 
 class Composite(Kernel):
@@ -209,8 +234,12 @@ class CompositeBound(Bound):
         self.kernel = kernel.rebuild([bound.kernel for bound in bounds])
         self.n = bounds[0].n
 
-    def gram(self) -> Array:
-        return self.composition.combine([bound.gram() for bound in self.bounds])
+    def labels(self) -> np.ndarray:
+        stacked = np.column_stack([bound.labels() for bound in self.bounds])
+        return np.unique(stacked, axis=0, return_inverse=True)[1]
+
+    def gram(self, rows: np.ndarray | None = None) -> Array:
+        return self.composition.combine([bound.gram(rows) for bound in self.bounds])
 
     @property
     def reads_metadata(self) -> bool:
@@ -223,8 +252,9 @@ class CompositeBound(Bound):
     def read(self, frame: pd.DataFrame | None, n_documents: int) -> list[Any]:
         return [bound.read(frame, n_documents) for bound in self.bounds]
 
-    def cross_gram(self, new: list[Any]) -> Array | None:
-        parts = [bound.cross_gram(item) for bound, item in zip(self.bounds, new, strict=True)]
+    def cross_gram(self, new: list[Any], rows: np.ndarray | None = None) -> Array | None:
+        pairs = zip(self.bounds, new, strict=True)
+        parts = [bound.cross_gram(item, rows) for bound, item in pairs]
         shape = next((part.shape for part in parts if part is not None), None)
         if shape is None:
             return None
@@ -364,3 +394,18 @@ def _set_numbered(
         else:
             changed[names[head]] = value
     return tuple(changed)
+
+
+def _check_memory(n: int, kernel: Kernel) -> None:
+    """Refuse a dense decomposition that the machine cannot hold (matrix, vectors and work space)."""
+    needed = 3 * 8 * n**2
+    try:
+        available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return
+    if needed > available:
+        raise ValueError(
+            f"{kernel!r} tells {n:,} documents apart and would need about {needed / 2**30:.0f} GB; this machine "
+            f"has {available / 2**30:.0f} GB. Round the columns it reads (for example dates to months), so that "
+            "more documents share a value, or fit to fewer documents."
+        )

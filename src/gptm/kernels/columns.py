@@ -54,11 +54,13 @@ class ColumnBound(Bound):
         self.n = len(points)
         self._covariance = kernel.covariance()
 
-    def gram(self) -> Array:
-        return self._among(self.points)
+    def labels(self) -> np.ndarray:
+        labels = np.unique(self.points, axis=0, return_inverse=True)[1]
+        missing = np.isnan(self.points).any(1)  # each on its own
+        return np.where(missing, len(labels) + np.arange(len(labels)), labels)
 
-    def mean_diagonal(self) -> float:
-        return float(self.own_gram(self.points, joint=False).mean())
+    def gram(self, rows: np.ndarray | None = None) -> Array:
+        return self._among(self.points if rows is None else self.points[rows])
 
     @property
     def training(self) -> Array:
@@ -69,11 +71,12 @@ class ColumnBound(Bound):
             return np.full((n_documents, self.points.shape[1]), np.nan)
         return self.kernel.read(frame)
 
-    def cross_gram(self, new: Array) -> Array:
-        there, here = ~np.isnan(new).any(1), ~np.isnan(self.points).any(1)
-        result = np.zeros((len(new), self.n))
+    def cross_gram(self, new: Array, rows: np.ndarray | None = None) -> Array:
+        points = self.points if rows is None else self.points[rows]
+        there, here = ~np.isnan(new).any(1), ~np.isnan(points).any(1)
+        result = np.zeros((len(new), len(points)))
         if there.any() and here.any():
-            result[np.ix_(there, here)] = self._covariance(new[there], self.points[here])
+            result[np.ix_(there, here)] = self._covariance(new[there], points[here])
         return result
 
     def own_gram(self, new: Array, joint: bool) -> Array:

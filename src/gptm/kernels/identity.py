@@ -39,11 +39,11 @@ class IdentityBound(Bound):
     def operator(self) -> Spectral:
         return Spectral.constant_diagonal(self.n, 1.0)
 
-    def mean_diagonal(self) -> float:
-        return 1.0
+    def labels(self) -> np.ndarray:
+        return np.arange(self.n)
 
-    def gram(self) -> Array:
-        return np.eye(self.n)
+    def gram(self, rows: np.ndarray | None = None) -> Array:
+        return np.eye(self.n if rows is None else len(rows))
 
     @property
     def reads_metadata(self) -> bool:
@@ -56,7 +56,7 @@ class IdentityBound(Bound):
     def read(self, frame: pd.DataFrame | None, n_documents: int) -> int:
         return n_documents
 
-    def cross_gram(self, new: Any) -> None:
+    def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> None:
         return None
 
     def own_gram(self, new: int, joint: bool) -> Array:
@@ -76,11 +76,8 @@ class NothingBound(IdentityBound):
     def operator(self) -> Spectral:
         return Spectral.constant_diagonal(self.n, 0.0)
 
-    def gram(self) -> Array:
-        return np.zeros((self.n, self.n))
-
-    def mean_diagonal(self) -> float:
-        return 0.0
+    def gram(self, rows: np.ndarray | None = None) -> Array:
+        return 0.0 * super().gram(rows)
 
     def own_gram(self, new: int, joint: bool) -> Array:
         return np.zeros((new, new)) if joint else np.zeros(new)

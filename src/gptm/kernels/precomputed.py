@@ -81,8 +81,12 @@ class PrecomputedBound(Bound):
         self.rows = rows
         self.n = len(rows)
 
-    def gram(self) -> Array:
-        return self.values[np.ix_(self.rows, self.rows)]
+    def labels(self) -> np.ndarray:
+        return self.rows
+
+    def gram(self, rows: np.ndarray | None = None) -> Array:
+        chosen = self.rows if rows is None else self.rows[rows]
+        return self.values[np.ix_(chosen, chosen)]
 
     @property
     def training(self) -> np.ndarray:
@@ -104,14 +108,15 @@ class PrecomputedBound(Bound):
             )
         return rows
 
-    def cross_gram(self, new: np.ndarray) -> Array:
-        result = np.zeros((len(new), self.n))
+    def cross_gram(self, new: np.ndarray, rows: np.ndarray | None = None) -> Array:
+        chosen = self.rows if rows is None else self.rows[rows]
         known = new >= 0
-        result[known] = self.values[np.ix_(new[known], self.rows)]
+        result = np.zeros((len(new), len(chosen)))
+        result[known] = self.values[np.ix_(new[known], chosen)]
         return result
 
     def own_gram(self, new: np.ndarray, joint: bool) -> Array:
-        average = self.mean_diagonal()
+        average = float(np.diagonal(self.values)[self.rows].mean())
         known = new >= 0
         own = np.full(len(new), average)
         own[known] = np.diagonal(self.values)[new[known]]

@@ -5,6 +5,8 @@ kernel says of new documents. A new one is a new file here and a row in the cont
 """
 
 from gptm.operators.base import Cross, Operator
-from gptm.operators.spectral import Spectral, SpectralCross
+from gptm.operators.cross import SpectralCross
+from gptm.operators.lowrank import LowRank
+from gptm.operators.spectral import Spectral
 
-__all__ = ["Cross", "Operator", "Spectral", "SpectralCross"]
+__all__ = ["Cross", "LowRank", "Operator", "Spectral", "SpectralCross"]
