@@ -12,7 +12,7 @@ from gptm.mstep import update_beta
 from gptm.spectral import spectral_topics
 
 CHAINS = 4  # Gibbs runs to choose from: single runs differ much, and the bound tells (measured)
-MANY_TOKENS = 1_000_000  # beyond, one run is enough
+MANY_TOKENS = 500_000  # beyond, one run is enough
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
