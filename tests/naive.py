@@ -218,7 +218,7 @@ def bound_variational(X, beta, lam, nu2, mu, Sigma, B, Kxx, F_mean, F_cov, smoot
 
 def bound_collapsed(X, beta, lam, nu2, mu, Sigma, B, Kxx, smoothing=0.0):
     """The bound L* with q(F) at its optimum, maths 5."""
-    D, K = lam.shape
+    D = len(lam)
     S = marginal_covariance(Sigma, B, Kxx)
     total = log_normal((lam - mu).ravel(), S)
     for d in range(D):

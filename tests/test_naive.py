@@ -3,15 +3,16 @@
 Here too "eq." and "Table" are numbers of the paper, "maths" those of the maths notes.
 """
 
-import naive
 import numpy as np
 import pytest
-from checks import check_gradient, check_maximum, check_stationary
 from numpy.linalg import inv
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 from scipy.special import expit, logsumexp, roots_hermitenorm, softmax
 from scipy.stats import multivariate_normal
+
+import naive
+from checks import check_gradient, check_maximum, check_stationary
 
 SEEDS = range(5)
 KINDS = ("identity", "shared", "free")
@@ -68,9 +69,13 @@ def any_p(request):
 
 def test_random_problem():
     p = naive.random_problem(0)
-    assert p.X.shape == (7, 9) and p.beta.shape == (3, 9)
-    assert p.lam.shape == p.nu2.shape == (7, 3) and p.mu.shape == (3,)
-    assert p.X[-1].sum() == 0 and p.X[:, -1].sum() == 0 and p.X[:-1].sum(axis=1).min() > 0
+    assert p.X.shape == (7, 9)
+    assert p.beta.shape == (3, 9)
+    assert p.lam.shape == p.nu2.shape == (7, 3)
+    assert p.mu.shape == (3,)
+    assert p.X[-1].sum() == 0
+    assert p.X[:, -1].sum() == 0
+    assert p.X[:-1].sum(axis=1).min() > 0
     assert_allclose(p.beta.sum(axis=1), 1)
     for A in (p.Sigma, p.B, p.Kxx):
         assert np.linalg.cond(A) < 1e3
@@ -309,7 +314,7 @@ def test_posterior_in_the_eigenbasis(any_p):
     v = np.array([1.0, -2.0, 0.5])
     for _, B in [*kinds_of(p), ("rank one", np.outer(v, v))]:
         b, T, _ = eigenbasis(p, B)
-        lam_hat, a, F_hat, C = solve_in_eigenbasis(p, B)
+        _, a, F_hat, C = solve_in_eigenbasis(p, B)
         T_inv = inv(T)
         F, cov = naive.posterior_F(p.lam, p.mu, p.Sigma, B, p.Kxx)
         assert_allclose(F_hat @ T_inv, F, atol=1e-10)
@@ -387,7 +392,7 @@ def test_collapsed_bound_in_the_eigenbasis(any_p):
     """L* of maths 5."""
     p = any_p
     for _, B in kinds_of(p):
-        b, _, W = eigenbasis(p, B)
+        _, _, W = eigenbasis(p, B)
         lam_hat, a, _, _ = solve_in_eigenbasis(p, B)
         total = -0.5 * np.sum(lam_hat * a) + 0.5 * sum(naive.logdet(W_i) for W_i in W)
         assert_allclose(naive.bound_collapsed(*p[:6], B, p.Kxx), total + rest(p), rtol=1e-11)

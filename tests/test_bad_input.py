@@ -1,0 +1,550 @@
+"""Bad input is refused with words that help; odd but legitimate input works, and nothing is dropped."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import coo_matrix, csr_array, csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+
+from gptm import CTM, GPTM, Corpus
+from gptm import kernels as k
+
+MODELS = {
+    "CTM": CTM(2),
+    "variational": GPTM(2, kernel=k.RBF("t", length_scale=2.0)),
+    "map": GPTM(2, kernel=k.RBF("t", length_scale=2.0), inference="map"),
+}
+
+
+@pytest.fixture(params=MODELS.values(), ids=MODELS)
+def model(request):
+    """A fresh, quick model of each kind."""
+    fresh = type(request.param)(**request.param.get_params(deep=False))
+    return fresh.set_params(random_state=0, max_iter=30)
+
+
+def counts(D=8, V=6, seed=0):
+    return np.random.default_rng(seed).poisson(2.0, (D, V)) + 1
+
+
+def times(D):
+    return pd.DataFrame({"t": np.linspace(0.0, 10.0, D)})
+
+
+def fit_strictly(model, X, metadata=None):
+    """Fit; any warning is an error but that of slow convergence."""
+    n = X.shape[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, metadata=times(n) if metadata is None else metadata)
+
+
+def refused(call, *words):
+    """The message of the ValueError that `call` raises, which must hold all the words."""
+    with pytest.raises(ValueError, match=".") as error:
+        call()
+    message = str(error.value)
+    for word in words:
+        assert word.lower() in message.lower(), f"{word!r} is not in: {message}"
+    return message
+
+
+# Counts that cannot be counts
+
+
+CONTAINERS = {
+    "dense": np.asarray,
+    "csr": csr_matrix,
+    "csr_array": csr_array,
+    "coo": coo_matrix,
+    "frame": lambda X: pd.DataFrame(X, columns=[f"w{i}" for i in range(X.shape[1])]),
+    "corpus": Corpus,
+}
+
+
+@pytest.fixture(params=CONTAINERS.values(), ids=CONTAINERS)
+def container(request):
+    return request.param
+
+
+def spoilt(value):
+    X = counts().astype(float)
+    X[3, 2] = value
+    return X
+
+
+def test_negative_counts_are_refused(model, container):
+    X = container(spoilt(-1.0))
+    refused(
+        lambda: model.fit(X, metadata=times(8)), "negative", "expected counts", "pass raw counts"
+    )
+
+
+@pytest.mark.parametrize(("value", "arrived"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_counts_that_are_not_finite_are_refused(model, container, value, arrived):
+    X = container(spoilt(value))
+    message = refused(lambda: model.fit(X, metadata=times(8)), arrived, "finite", "put 0")
+    assert "X" in message
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_new_documents_are_checked_too(model, value):
+    fit_strictly(model, counts())
+    for method in (model.transform, model.score, model.perplexity):
+        refused(lambda method=method: method(spoilt(value), metadata=times(8)), "expected")
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix, Corpus])
+def test_a_matrix_without_columns_is_refused(model, make):
+    X = make(np.zeros((5, 0)))
+    message = refused(
+        lambda: model.fit(X, metadata=times(5)), "0 feature", "minimum of 1", "expected"
+    )
+    assert "training counts" not in message  # there are none yet to agree with
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix, Corpus])
+def test_no_documents_are_refused(model, make):
+    X = make(np.zeros((0, 5)))
+    refused(lambda: model.fit(X, metadata=times(0)), "0 sample", "minimum of 1", "expected")
+
+
+def test_one_row_of_counts_is_not_a_matrix(model):
+    refused(lambda: model.fit(np.array([1, 2, 3])), "2D", "1D", "documents x words")
+
+
+def test_texts_are_not_counts(model):
+    texts = ["green tea", "black coffee"]
+    refused(lambda: model.fit(texts, metadata=times(2)), "counts", "Corpus")
+    refused(lambda: model.fit(np.array([texts]), metadata=times(1)), "counts", "Corpus")
+
+
+def test_another_vocabulary_is_refused(model):
+    X = counts()
+    fit_strictly(model, X)
+    for method in (model.transform, model.score, model.perplexity):
+        for wrong in (X[:, :-1], csr_matrix(X[:, :-1]), Corpus(X[:, :-1])):
+            refused(
+                lambda method=method, wrong=wrong: method(wrong, metadata=times(8)),
+                "5 features",
+                "6 features",
+                "vocabulary",
+            )
+
+
+def test_other_words_of_the_same_number_are_refused(model):
+    X, words = counts(), list("abcdef")
+    fit_strictly(model, Corpus(X, words))
+    other = Corpus(X, [*"abcde", "z"])
+    refused(lambda: model.transform(other, metadata=times(8)), "'z'", "'f'", "vocabulary")
+    frame = pd.DataFrame(X, columns=[*"abcde", "z"])
+    refused(lambda: model.transform(frame, metadata=times(8)), "z", "f")
+    same = model.transform(Corpus(X, words), metadata=times(8))
+    assert_array_equal(model.transform(pd.DataFrame(X, columns=words), metadata=times(8)), same)
+    assert_array_equal(
+        model.transform(Corpus(X), metadata=times(8)), same
+    )  # no names, no objection
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "3", None, True, np.nan])
+def test_number_of_topics_is_checked(model, value):
+    model.set_params(n_components=value)
+    refused(
+        lambda: model.fit(counts(), metadata=times(8)), "n_components", "at least 1", repr(value)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("max_iter", 0, ["at least 1"]),
+        ("max_iter", 2.5, ["integer"]),
+        ("tol", -1e-3, ["at least 0"]),
+        ("tol", np.nan, ["number"]),
+        ("smoothing", -0.1, ["at least 0"]),
+        ("smoothing", "some", ["number"]),
+        ("topic_covariance", "diagonal", ["'full'", "'identity'"]),
+        ("init", "lda", ["'gibbs'", "'spectral'", "'random'"]),
+        ("init", np.ones((2, 5)), ["(2, 6)", "(2, 5)"]),
+        ("init", -np.ones((2, 6)), ["non-negative"]),
+        ("init", np.full((2, 6), np.nan), ["finite"]),
+        ("init", np.eye(2, 6) * [[1], [0]], ["positive"]),
+        ("callback", "stop", ["function"]),
+        ("random_state", "seed", ["seed"]),
+        ("n_jobs", 0, ["n_jobs"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_parameters_are_checked(model, name, value, words):
+    model.set_params(**{name: value})
+    named = [] if name == "random_state" else [name]  # scikit-learn's own words there
+    refused(lambda: model.fit(counts(), metadata=times(8)), *named, *words)
+
+
+@pytest.mark.parametrize(
+    ("name", "choices"),
+    [
+        ("inference", ["'variational'", "'map'"]),
+        ("coregionalization", ["'free'", "'shared'", "'identity'"]),
+    ],
+)
+def test_choices_are_listed(name, choices):
+    refused(lambda: GPTM(2, **{name: "other"}).fit(counts()), name, "'other'", *choices)
+
+
+@pytest.mark.parametrize("observed", [0.0, 1.0, -0.5, 2.0, np.nan])
+def test_share_of_observed_words_is_checked(model, observed):
+    fit_strictly(model, counts())
+    refused(lambda: model.perplexity(counts(), metadata=times(8), observed=observed), "observed")
+
+
+# Metadata
+
+
+@pytest.mark.parametrize("wrong", [7, 9])
+def test_metadata_of_another_length_is_refused(model, wrong):
+    words = ["metadata", "expected 8", f"got {wrong}", "same rows"]
+    refused(lambda: model.fit(counts(), metadata=times(wrong)), *words)
+    refused(lambda: model.fit(counts(), metadata={"t": np.arange(wrong)}), *words)
+    fit_strictly(model, counts())
+    for method in (model.transform, model.score, model.perplexity):
+        refused(lambda method=method: method(counts(), metadata=times(wrong)), *words)
+    refused(lambda: Corpus(counts(), metadata=times(wrong)), *words)
+
+
+def test_columns_of_different_lengths_are_refused(model):
+    columns = {"t": np.arange(8.0), "s": np.arange(7.0)}
+    refused(lambda: model.fit(counts(), metadata=columns), "metadata", "8", "7")
+
+
+@pytest.mark.parametrize("wrong", [np.arange(8.0), [1.0] * 8, "t", 3])
+def test_metadata_without_columns_is_refused(model, wrong):
+    refused(lambda: model.fit(counts(), metadata=wrong), "metadata", "DataFrame", "dict")
+
+
+def test_a_single_value_is_not_a_column(model):
+    refused(lambda: model.fit(counts(), metadata={"t": 3.0}), "metadata", "'t'")
+
+
+KERNELS = ["variational", "map"]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_an_unknown_column_is_named_with_the_known_ones(name):
+    model = MODELS[name]
+    metadata = pd.DataFrame({"time": np.arange(8.0), "place": np.arange(8.0)})
+    words = ["'t'", "'time'", "'place'", "rename"]
+    refused(lambda: model.fit(counts(), metadata=metadata), *words)
+    fit_strictly(model, counts())
+    refused(lambda: model.transform(counts(), metadata=metadata), *words)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_missing_metadata_is_an_error_in_fit(name):
+    refused(lambda: MODELS[name].fit(counts()), "RBF('t'", "no metadata arrived", "metadata=")
+
+
+def test_a_column_of_words_is_no_column_of_numbers():
+    metadata = {"t": ["ann", "bob"] * 4}
+    model = GPTM(2, kernel=k.RBF("t"))
+    refused(lambda: model.fit(counts(), metadata=metadata), "'t'", "numbers or dates", "'ann'")
+
+
+def test_infinite_metadata_is_refused():
+    metadata = {"t": [0.0, np.inf] * 4}
+    model = GPTM(2, kernel=k.RBF("t"))
+    refused(lambda: model.fit(counts(), metadata=metadata), "'t'", "infinite", "NaN")
+
+
+def test_a_column_with_nothing_in_it_is_refused():
+    model = GPTM(2, kernel=k.RBF("t"))
+    refused(lambda: model.fit(counts(), metadata={"t": [None] * 8}), "'t'", "RBF", "every row")
+
+
+def test_two_columns_of_one_name_are_refused():
+    metadata = pd.DataFrame(np.arange(16.0).reshape(8, 2), columns=["t", "t"])
+    refused(lambda: GPTM(2, kernel=k.RBF("t")).fit(counts(), metadata=metadata), "'t'")
+
+
+# Kernels
+
+
+def test_a_kernel_that_is_not_symmetric_is_refused():
+    matrix = np.eye(8)
+    matrix[0, 1] = 0.5
+    for kernel in (matrix, k.Precomputed(matrix), pd.DataFrame(matrix)):
+        refused(
+            lambda kernel=kernel: GPTM(2, kernel=kernel).fit(counts()), "symmetric", "0.5", "pass"
+        )
+
+
+@pytest.mark.parametrize("inference", ["variational", "map"])
+def test_a_kernel_that_is_not_positive_semi_definite_is_refused(inference):
+    matrix = np.ones((8, 8)) - 0.5 * np.eye(8)  # smallest eigenvalue -0.5
+    model = GPTM(2, kernel=matrix, inference=inference, learn_kernel=False)
+    refused(lambda: model.fit(counts()), "positive semi-definite", "-0.5", "diagonal")
+
+
+@pytest.mark.parametrize("inference", ["variational", "map"])
+def test_a_matrix_that_is_definite_for_the_training_documents_only_is_refused(inference):
+    matrix = np.eye(9)
+    matrix[8, 0] = matrix[0, 8] = 2.0  # document 8 comes later
+    kernel = k.Precomputed(matrix, id="row")
+    model = GPTM(2, kernel=kernel, inference=inference, random_state=0)
+
+    def fit_and_transform():
+        model.fit(counts(), metadata={"row": np.arange(8)})
+        model.transform(counts(1), metadata={"row": [8]})
+
+    refused(fit_and_transform, "positive semi-definite", "diagonal")
+
+
+def test_the_remedy_for_an_indefinite_kernel_works():
+    matrix = np.ones((8, 8)) - 0.5 * np.eye(8)
+    message = refused(lambda: GPTM(2, kernel=matrix, learn_kernel=False).fit(counts()), "Add ")
+    amount = float(message.split("Add ")[1].split()[0])
+    fit_strictly(GPTM(2, kernel=matrix + amount * np.eye(8), random_state=0), counts())
+
+
+@pytest.mark.parametrize(
+    ("matrix", "words"),
+    [
+        (np.eye(7), ["expected 8 x 8", "got 7 x 7", "id="]),
+        (np.ones((8, 7)), ["square", "(8, 7)"]),
+        (np.ones(8), ["square", "(8,)"]),
+        (np.full((8, 8), np.nan), ["finite", "NaN"]),
+    ],
+)
+def test_a_matrix_of_the_wrong_shape_is_refused(matrix, words):
+    refused(lambda: GPTM(2, kernel=matrix).fit(counts()), *words)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", 3, [[1.0]], {"t": 1}, k.RBF])
+def test_what_is_no_kernel_is_refused(kernel):
+    refused(lambda: GPTM(2, kernel=kernel).fit(counts()), "kernel", "gptm.kernels", "'auto'")
+
+
+def test_a_kernel_of_scikit_learn_needs_columns():
+    from sklearn.gaussian_process.kernels import RBF
+
+    refused(lambda: GPTM(2, kernel=RBF()).fit(counts()), "scikit-learn", "OnColumns(RBF(")
+
+
+def test_a_failed_fit_leaves_the_model_unfitted(model):
+    with pytest.raises(ValueError, match="metadata"):
+        model.fit(counts(), metadata=times(3))
+    assert not hasattr(model, "components_")
+
+
+# Odd, but it works
+
+
+def emptied(X, rows):
+    X = X.copy()
+    X[rows] = 0
+    return X
+
+
+ODD = {
+    "some empty documents": emptied(counts(), [0, 3, 7]),
+    "all documents but one empty": emptied(counts(), slice(1, None)),
+    "all documents empty": np.zeros((8, 6), dtype=int),
+    "one-word documents": np.eye(6, dtype=int)[[0, 1, 2, 3, 4, 5, 0, 1]],
+    "words that never occur": np.column_stack([counts(), np.zeros((8, 3), dtype=int)]),
+    "one word alone": np.column_stack([counts()[:, :1], np.zeros((8, 2), dtype=int)]),
+    "duplicate documents": np.tile(counts(1), (8, 1)),
+    "a count of a million": counts() + 999_999 * np.eye(8, 6, dtype=int),
+    "everything a million": 1_000_000 * counts(),
+    "few documents": counts(2),
+    "one document": counts(1),
+    "one empty document": np.zeros((1, 6), dtype=int),
+    "one word in the vocabulary": counts(8, 1),
+    "one document of one word": np.ones((1, 1), dtype=int),
+    "fractional counts": counts() * 0.37,
+    "tiny counts": counts() * 1e-9,
+}
+
+
+def check_fitted(model, X):
+    D, V, K = *X.shape, model.n_components
+    assert model.components_.shape == (K, V)
+    assert model.doc_topics_.shape == (D, K)  # no silent drop
+    for name in ("components_", "topic_covariance_", "mean_", "doc_topics_", "doc_logits_"):
+        assert np.isfinite(getattr(model, name)).all(), name
+    assert np.isfinite(model.doc_variance_).all()
+    assert (model.doc_variance_ > 0).all()
+    assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-10)
+    assert_allclose(model.doc_topics_.sum(axis=1), 1.0, rtol=1e-10)
+    assert np.isfinite(model.bound_).all()
+    fall = np.diff(model.bound_)
+    assert (fall >= -1e-8 * (1 + np.abs(model.bound_[1:]))).all(), fall.min()
+    if isinstance(model, GPTM):
+        for name in ("doc_means_", "dual_coef_", "coregionalization_"):
+            assert np.isfinite(getattr(model, name)).all(), name
+
+
+def check_predictions(model, X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        theta = model.transform(X, metadata=times(len(X)))
+        assert theta.shape == (len(X), model.n_components)
+        assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-10)
+        assert len(model.topics()) == model.n_components
+        if (np.floor(X).sum(axis=1) >= 2).any():
+            assert np.isfinite(model.score(X, metadata=times(len(X))))
+            assert model.perplexity(X, metadata=times(len(X))) >= 1.0 - 1e-12
+
+
+@pytest.mark.parametrize("init", ["gibbs", "spectral", "random"])
+@pytest.mark.parametrize("X", ODD.values(), ids=ODD)
+def test_odd_counts_work(model, X, init):
+    fit_strictly(model.set_params(init=init), X)
+    check_fitted(model, X)
+    check_predictions(model, X)
+
+
+@pytest.mark.parametrize("n_components", [1, 3, 20])
+@pytest.mark.parametrize("init", ["gibbs", "spectral", "random"])
+@pytest.mark.parametrize("name", ["few documents", "all documents empty", "duplicate documents"])
+def test_any_number_of_topics_works(model, n_components, init, name):
+    """Also more topics than documents, or than words."""
+    X = ODD[name]
+    fit_strictly(model.set_params(n_components=n_components, init=init), X)
+    check_fitted(model, X)
+    check_predictions(model, X)
+    if n_components == 1:
+        assert_allclose(model.doc_topics_, 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_counts_work_without_smoothing(model, name):
+    X = ODD[name]
+    fit_strictly(model.set_params(smoothing=0.0), X)
+    check_fitted(model, X)
+    check_predictions(model, X)
+
+
+@pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
+@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize(
+    "kernel", [k.Identity(), k.RBF("t"), k.Matern("t") + k.Identity()], ids=repr
+)
+@pytest.mark.parametrize("name", ["all documents empty", "one document", "a count of a million"])
+def test_odd_counts_work_with_every_prior(coregionalization, inference, kernel, name):
+    X = ODD[name]
+    model = GPTM(
+        3,
+        kernel=kernel,
+        inference=inference,
+        coregionalization=coregionalization,
+        random_state=0,
+        max_iter=30,
+    )
+    fit_strictly(model, X)
+    check_fitted(model, X)
+    check_predictions(model, X)
+
+
+def test_new_documents_may_be_odd(model):
+    X = counts(30)
+    fit_strictly(model, X)
+    for new in ODD.values():
+        if new.shape[1] == X.shape[1]:
+            check_predictions(model, new)
+
+
+def test_words_unseen_in_training_do_not_break_new_documents(model):
+    X = np.column_stack([counts(30), np.zeros((30, 2), dtype=int)])
+    fit_strictly(model.set_params(smoothing=0.0), X)
+    unseen = np.zeros((2, 8), dtype=int)
+    unseen[:, -1] = 5
+    check_predictions(model, unseen)
+
+
+def test_empty_documents_share_the_prior_and_keep_their_place(model):
+    X = emptied(counts(30), [4, 9])
+    same_time = pd.DataFrame({"t": np.where(np.isin(np.arange(30), [4, 9]), 5.0, np.arange(30.0))})
+    fit_strictly(model, X, same_time)
+    assert_allclose(model.doc_topics_[4], model.doc_topics_[9], rtol=1e-6)
+    assert np.abs(model.doc_topics_[4] - model.doc_topics_[5]).max() > 1e-6
+
+
+def test_words_that_never_occur_get_next_to_nothing(model):
+    X = ODD["words that never occur"]
+    fit_strictly(model, X)
+    assert model.components_[:, -3:].max() < 0.01
+    assert (model.components_ > 0).all()
+    fit_strictly(model.set_params(smoothing=0.0), X)
+    assert_allclose(model.components_[:, -3:], 0.0, atol=1e-9)
+
+
+def test_duplicates_in_a_sparse_matrix_are_added(model):
+    X = counts()
+    rows, columns = np.nonzero(X)
+    values = X[rows, columns]
+    split = csr_matrix(
+        (
+            np.concatenate([values - 1, np.ones_like(values)]).astype(float),
+            (np.concatenate([rows, rows]), np.concatenate([columns, columns])),
+        ),
+        shape=X.shape,
+    )
+    raw = coo_matrix(split)
+    reference = fit_strictly(model, X).components_.copy()
+    assert_array_equal(fit_strictly(model, raw).components_, reference)
+    explicit_zeros = csr_matrix(X.astype(float))
+    explicit_zeros.data[0] = 0.0
+    without = X.copy()
+    without[0, 0] = 0
+    reference = fit_strictly(model, without).components_.copy()
+    assert_array_equal(fit_strictly(model, explicit_zeros).components_, reference)
+
+
+def test_float_counts_equal_integer_counts(model):
+    X = counts()
+    reference = fit_strictly(model, X).components_.copy()
+    for same in (X.astype(np.float32), X.astype(float), X.astype(np.uint8), csr_matrix(X)):
+        assert_array_equal(fit_strictly(model, same).components_, reference)
+
+
+def test_one_word_counted_three_times_equals_three_tokens(model):
+    """A fraction counts for what it is: twice the counts and half the counts differ in the bound."""
+    X = counts(20)
+    topics = np.random.default_rng(0).dirichlet(np.ones(6), 2)
+    model.set_params(init=topics, smoothing=0.0, tol=1e-9, max_iter=5)
+    halved = fit_strictly(model, X * 0.5).bound_[0]
+    doubled = fit_strictly(model, X * 2.0).bound_[0]
+    assert doubled < halved < 0
+
+
+def test_metadata_may_be_missing_in_places(model):
+    X, metadata = counts(30), times(30)
+    metadata.loc[[3, 7], "t"] = np.nan
+    fit_strictly(model, X, metadata)
+    check_fitted(model, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        theta = model.transform(X, metadata=metadata)
+    assert_allclose(theta.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_a_constant_column_works(model):
+    X = counts(10)
+    fit_strictly(model, X, pd.DataFrame({"t": np.full(10, 2000.0)}))
+    check_fitted(model, X)
+
+
+def test_a_kernel_that_is_zero_throughout_is_no_kernel(model):
+    if isinstance(model, CTM):
+        pytest.skip("CTM has no kernel")
+    X = counts(10)
+    fit_strictly(model.set_params(kernel=np.zeros((10, 10))), X)
+    ctm = fit_strictly(CTM(2, random_state=0, max_iter=30), X)
+    assert_array_equal(model.components_, ctm.components_)

@@ -1,0 +1,613 @@
+"""Each compiled loop against plain NumPy or the naive reference, compiled and as plain Python."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.linalg import inv
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import expit, softmax
+from scipy.stats import chi2, norm
+
+import naive
+from checks import check_stationary
+from gptm import _hot
+from gptm.estep import Posterior, expected_theta
+
+FORMS = ("compiled", "python")
+some = settings(max_examples=30, deadline=None, derandomize=True)
+seeds = st.integers(0, 10**6)
+
+
+def form_of(function, form):
+    """The compiled function, or the Python code it was compiled from."""
+    return function if form == "compiled" else function.py_func
+
+
+@pytest.fixture(params=FORMS)
+def form(request):
+    return request.param
+
+
+def sparse_row(x_d):
+    """Words and counts of one document as the compiled loops take them."""
+    words = np.flatnonzero(x_d).astype(np.int32)
+    return words, x_d[words].astype(float)
+
+
+def random_document(seed, K=4, V=9, length=30):
+    """words, counts, lam, beta_T and the dense counts x_d of one document."""
+    rng = np.random.default_rng(seed)
+    beta = rng.dirichlet(np.full(V, 0.5), K)
+    lam = rng.standard_normal(K)
+    x_d = rng.multinomial(length, softmax(lam) @ beta).astype(float)
+    return *sparse_row(x_d), lam, np.ascontiguousarray(beta.T), x_d
+
+
+# Words
+
+
+def test_words_term(form):
+    words, counts, lam, beta_T, x_d = random_document(0)
+    exp_lam = np.exp(lam - lam.max())
+    expected = np.full(len(lam), np.nan)
+    value, sureness = form_of(_hot.words_term, form)(words, counts, exp_lam, beta_T, expected)
+    phi = naive.phi(lam, beta_T.T)
+    assert_allclose(value, x_d @ np.log(beta_T @ exp_lam), rtol=1e-12)
+    assert_allclose(expected, x_d @ phi, rtol=1e-12)
+    assert_allclose(sureness, x_d @ (phi**2).sum(axis=1), rtol=1e-12)
+    assert_allclose(expected.sum(), x_d.sum(), rtol=1e-12)
+
+
+def test_words_term_is_sure_of_words_of_one_topic(form):
+    beta_T = np.kron(np.eye(3), np.array([[0.5], [0.5]]))
+    words, counts = np.array([0, 3, 5], dtype=np.int32), np.array([2.0, 3.0, 4.0])
+    expected = np.empty(3)
+    _, sureness = form_of(_hot.words_term, form)(words, counts, np.ones(3), beta_T, expected)
+    assert_allclose(sureness, 9)
+    assert_allclose(expected, [2, 3, 4])
+
+
+def test_words_term_of_an_empty_document(form):
+    none = np.empty(0, dtype=np.int32)
+    expected = np.full(2, np.nan)
+    result = form_of(_hot.words_term, form)(
+        none, np.empty(0), np.ones(2), np.ones((1, 2)), expected
+    )
+    assert result == (0.0, 0.0)
+    assert_allclose(expected, 0)
+
+
+def test_add_expected_counts(form):
+    words, counts, lam, beta_T, x_d = random_document(1)
+    out = np.random.default_rng(0).uniform(size=beta_T.shape)
+    before = out.copy()
+    form_of(_hot.add_expected_counts, form)(words, counts, np.exp(lam), beta_T, out)
+    assert_allclose(out - before, x_d[:, None] * naive.phi(lam, beta_T.T), rtol=1e-10, atol=1e-12)
+
+
+def test_shifted_exp(form):
+    lam = np.array([-3.0, 710.0, 2.0, 709.0])
+    out = np.empty(4)
+    assert form_of(_hot.shifted_exp, form)(lam, out) == 710.0
+    assert_allclose(out, np.exp(lam - 710.0))
+
+
+# Linear algebra of one document
+
+
+@pytest.mark.parametrize("K", [1, 2, 7])
+def test_cholesky(form, K):
+    A = naive.random_covariance(np.random.default_rng(K), K)
+    g = np.random.default_rng(K).standard_normal(K)
+    only_lower = np.tril(A) + np.triu(np.full((K, K), np.nan), 1)
+    L, x = np.zeros((K, K)), np.empty(K)
+    form_of(_hot.cholesky, form)(only_lower, L)
+    assert_allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-12)
+    form_of(_hot.cholesky_solve, form)(L, g, x)
+    assert_allclose(A @ x, g, rtol=1e-10, atol=1e-12)
+
+
+def test_prior_gradient(form):
+    rng = np.random.default_rng(0)
+    P, lam, m = inv(naive.random_covariance(rng, 4)), rng.standard_normal(4), rng.standard_normal(4)
+    out = np.full(4, np.nan)
+    value = form_of(_hot.prior_gradient, form)(P, lam, m, out)
+    assert_allclose(value, (lam - m) @ P @ (lam - m), rtol=1e-12)
+    assert_allclose(out, P @ (lam - m), rtol=1e-12)
+
+
+def test_weighted_precision(form):
+    rng = np.random.default_rng(0)
+    T, weight, P = rng.standard_normal((4, 4)), rng.uniform(size=4), np.empty((4, 4))
+    form_of(_hot.weighted_precision, form)(T, weight, P)
+    assert_allclose(P, T @ np.diag(weight) @ T.T, rtol=1e-12)
+    assert np.array_equal(P, P.T)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize("K", [1, 2, 6])
+def test_newton_direction(form, K, missing):
+    rng = np.random.default_rng(K)
+    P = inv(naive.random_covariance(rng, K))
+    g, N = rng.standard_normal(K), 40.0
+    t = N * rng.dirichlet(np.ones(K))
+    x, y = np.empty(K), np.empty(K)
+    A, L = np.empty((K, K)), np.empty((K, K))
+    form_of(_hot.newton_direction, form)(P, t, g, N, missing, A, L, x, y)
+    H = P + (1 - missing) * (np.diag(t) - np.outer(t, t) / N)
+    assert_allclose(x, np.linalg.solve(H, g), rtol=1e-9)
+
+
+def test_newton_direction_without_words(form):
+    rng = np.random.default_rng(0)
+    P, g = inv(naive.random_covariance(rng, 3)), rng.standard_normal(3)
+    x, y = np.empty(3), np.empty(3)
+    A, L = np.empty((3, 3)), np.empty((3, 3))
+    form_of(_hot.newton_direction, form)(P, np.zeros(3), g, 0.0, 0.0, A, L, x, y)
+    assert_allclose(x, np.linalg.solve(P, g), rtol=1e-10)
+
+
+# nu2
+
+
+def root_of_nu2(p, t0):
+    """The root of nu2 (p + t0 exp(nu2 / 2)) = 1 by bisection of its logarithm in log nu2."""
+
+    def log_left_side(y):
+        return y + np.logaddexp(np.log(p), np.log(t0) + np.exp(y) / 2)
+
+    high = -np.log(p)
+    return np.exp(brentq(log_left_side, high - 800, high, xtol=1e-14, rtol=1e-14, maxiter=500))
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(log_p=st.floats(-7, 9), log_t0=st.floats(-20, 14), log_start=st.floats(-16, 9))
+def test_solve_nu2_from_any_start(log_p, log_t0, log_start):
+    p, t0, start = np.exp([log_p, log_t0, log_start])
+    for function in (_hot.solve_nu2, _hot.solve_nu2.py_func):
+        assert_allclose(function(p, t0, start), root_of_nu2(p, t0), rtol=1e-10)
+
+
+@pytest.mark.parametrize("start", [1e-12, 0.3, 1e9])
+def test_solve_nu2_without_words(form, start):
+    assert_allclose(form_of(_hot.solve_nu2, form)(0.4, 0.0, start), 2.5, rtol=1e-12)
+
+
+def test_solve_nu2_of_a_very_wide_prior(form):
+    """exp(nu2 / 2) overflows at 1/p: the other upper bound of the root has to save it."""
+    assert_allclose(
+        form_of(_hot.solve_nu2, form)(1e-4, 1.0, 1e4), root_of_nu2(1e-4, 1.0), rtol=1e-10
+    )
+
+
+# One document
+
+
+class Document:
+    """A document with its prior and a start, and the two ways to optimise it."""
+
+    def __init__(self, seed, K=3, V=9, length=25, spread=1.0):
+        rng = np.random.default_rng(seed)
+        self.K = K
+        self.Sigma = spread * naive.random_covariance(rng, K)
+        self.m = rng.standard_normal(K)
+        self.beta = rng.dirichlet(np.full(V, 0.5), K)
+        self.x_d = rng.multinomial(length, softmax(self.m) @ self.beta).astype(float)
+        self.lam0 = self.m + rng.standard_normal(K)
+        self.nu20 = rng.uniform(0.05, 2, K)
+
+    def optimise(self, form="compiled", lam=None, nu2=None, max_inner=500, tol=1e-13):
+        """lam, nu2, the words and normaliser terms, and the number of inner iterations."""
+        lam = (self.lam0 if lam is None else lam).copy()
+        nu2 = (self.nu20 if nu2 is None else nu2).copy()
+        terms, inner = form_of(_hot.optimise_document, form)(
+            *sparse_row(self.x_d),
+            self.m,
+            inv(self.Sigma),
+            np.ascontiguousarray(self.beta.T),
+            lam,
+            nu2,
+            max_inner,
+            tol,
+            np.zeros((9 + 2 * self.K, self.K)),
+        )
+        return lam, nu2, terms, inner
+
+    def bound(self, lam, nu2):
+        return naive.document_bound(self.x_d, self.beta, lam, nu2, self.m, self.Sigma)
+
+    def bound_in_logs(self, y):
+        """The bound as a function of (lam, log nu2)."""
+        return self.bound(y[: self.K], np.exp(y[self.K :]))
+
+    def terms(self, lam, nu2):
+        return naive.words_and_normaliser(self.x_d, self.beta, lam, nu2)
+
+
+documents = st.builds(
+    Document,
+    seed=seeds,
+    K=st.integers(2, 5),
+    V=st.sampled_from([4, 12]),
+    length=st.sampled_from([0, 1, 3, 30, 400, 20000]),
+    spread=st.sampled_from([1e-2, 1.0, 30.0]),
+)
+# Without directions in which the bound is nearly flat: few words for the topics, a wide prior.
+ordinary_documents = st.builds(
+    Document,
+    seed=seeds,
+    K=st.integers(2, 4),
+    V=st.just(15),
+    length=st.sampled_from([0, 1, 30, 400]),
+)
+
+
+@some
+@given(document=documents)
+def test_no_inner_iteration_lowers_the_bound(document):
+    lam, nu2 = document.lam0, document.nu20
+    before = document.bound(lam, nu2)
+    for _ in range(10):
+        lam, nu2, terms, _ = document.optimise(lam=lam, nu2=nu2, max_inner=1)
+        after = document.bound(lam, nu2)
+        assert after >= before - 1e-11 * (1 + abs(before))
+        assert_allclose(terms, document.terms(lam, nu2), rtol=1e-11, atol=1e-9)
+        before = after
+
+
+@some
+@given(document=documents)
+def test_document_ends_at_a_maximum(document):
+    tol = 1e-13
+    lam, nu2, terms, inner = document.optimise(max_inner=50_000, tol=tol)
+    assert inner < 50_000
+    assert_allclose(terms, document.terms(lam, nu2), rtol=1e-11, atol=1e-9)
+    N = document.x_d.sum()
+    # It stops at g' H^-1 g <= tol N, and H is at most P + diag t with t at most N.
+    curvature = np.linalg.eigvalsh(inv(document.Sigma))[-1] + N
+    allowed = np.sqrt(tol * max(N, 1) * curvature) + 1e-12 * (1 + N)
+    y = np.concatenate([lam, np.log(nu2)])
+    check_stationary(document.bound_in_logs, y, scale=1e-5, tol=2 * allowed + 1e-5)
+    z = naive.zeta(lam, nu2)
+    phi = naive.phi(lam, document.beta)
+    in_lam = naive.gradient_lam(document.x_d, lam, nu2, phi, z, document.m, document.Sigma)
+    in_nu2 = naive.gradient_nu2(document.x_d, lam, nu2, z, document.Sigma) * nu2
+    assert_allclose(in_lam, 0, atol=2 * allowed)
+    assert_allclose(in_nu2, 0, atol=1e-5)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(document=ordinary_documents)
+def test_document_agrees_with_a_generic_optimiser(document):
+    lam, nu2, _, inner = document.optimise(tol=1e-15)
+    assert inner < 500
+    best_lam, best_nu2 = naive.optimise_document(
+        document.x_d, document.beta, document.m, document.Sigma, lam, nu2
+    )
+    assert_allclose(lam, best_lam, atol=1e-5)
+    assert_allclose(nu2, best_nu2, rtol=1e-5)
+    assert document.bound(lam, nu2) >= document.bound(best_lam, best_nu2) - 1e-9
+
+
+def test_optimise_document_as_plain_python():
+    document = Document(3)
+    compiled, python = document.optimise(max_inner=6), document.optimise("python", max_inner=6)
+    for a, b in zip(compiled, python, strict=True):
+        assert_allclose(a, b, rtol=1e-10)
+
+
+def test_document_without_words_takes_the_prior(form):
+    document = Document(0, length=0)
+    lam, nu2, terms, _ = document.optimise(form)
+    assert_allclose(lam, document.m, rtol=1e-10)
+    assert_allclose(nu2, 1 / np.diag(inv(document.Sigma)), rtol=1e-12)
+    assert terms == 0
+
+
+def test_one_topic_document_ends_at_a_maximum():
+    """With one topic the words say nothing of lam, but nu2 has an optimum all the same."""
+    document = Document(0, K=1)
+    lam, nu2, _, _ = document.optimise()
+    best_lam, best_nu2 = naive.optimise_document(
+        document.x_d, document.beta, document.m, document.Sigma
+    )
+    assert_allclose(lam, best_lam, atol=1e-6)
+    assert_allclose(nu2, best_nu2, rtol=1e-6)
+
+
+def test_document_that_starts_with_no_gradient_in_lam():
+    """Equal topics and an exchangeable prior: lam is right from the start, nu2 is not."""
+    document = Document(0, K=3)
+    document.Sigma, document.m = 2 * np.eye(3), np.zeros(3)
+    document.beta = np.repeat(document.beta[:1], 3, axis=0)
+    lam, nu2, _, _ = document.optimise(lam=np.zeros(3), nu2=np.full(3, 2.0))
+    best_lam, best_nu2 = naive.optimise_document(
+        document.x_d, document.beta, document.m, document.Sigma, lam, nu2
+    )
+    assert_allclose(lam, best_lam, atol=1e-6)
+    assert_allclose(nu2, best_nu2, rtol=1e-6)
+
+
+def test_document_that_starts_far_away():
+    document = Document(1, length=500)
+    near = document.optimise()
+    far = document.optimise(lam=np.array([400.0, -300.0, 0.0]), nu2=np.array([50.0, 1e-9, 3.0]))
+    assert document.bound(*far[:2]) >= document.bound(*near[:2]) - 1e-6
+
+
+# A block of documents
+
+
+@pytest.mark.parametrize("own_weights", [False, True])
+def test_document_block(form, own_weights):
+    """Rows of a CSR matrix, each with its own precision T diag(weight) T', or one for all."""
+    p = naive.random_problem(0)
+    D, K = p.lam.shape
+    rng = np.random.default_rng(0)
+    T = rng.standard_normal((K, K))
+    weight = rng.uniform(0.2, 1.0, (D if own_weights else 1, K))
+    means = rng.standard_normal((D, K))
+    rows = [sparse_row(x_d) for x_d in p.X]
+    indptr = np.cumsum([0, *(len(words) for words, _ in rows)]).astype(np.int32)
+    indices = np.concatenate([words for words, _ in rows])
+    data = np.concatenate([counts for _, counts in rows])
+    beta_T = np.ascontiguousarray(p.beta.T)
+    lam, nu2 = p.lam.copy(), p.nu2.copy()
+    terms, counts = np.empty(D), np.ones(beta_T.shape)
+    inner = form_of(_hot.document_block, form)(
+        indptr, indices, data, means, T, weight, beta_T, lam, nu2, 400, 1e-14, terms, counts
+    )
+    assert inner >= D
+    allocated = np.ones(p.beta.shape)
+    for d in range(D):
+        Sigma = inv(T @ np.diag(weight[d % len(weight)]) @ T.T)
+        best_lam, best_nu2 = naive.optimise_document(
+            p.X[d], p.beta, means[d], Sigma, lam[d], nu2[d]
+        )
+        assert_allclose(lam[d], best_lam, atol=1e-5)
+        assert_allclose(nu2[d], best_nu2, rtol=1e-5)
+        assert_allclose(terms[d], naive.words_and_normaliser(p.X[d], p.beta, lam[d], nu2[d]))
+        allocated += naive.phi(lam[d], p.beta).T * p.X[d]
+    assert_allclose(counts, allocated.T, rtol=1e-10)
+
+
+# E[softmax]
+
+
+def hermite(n):
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n)
+    return nodes, weights / weights.sum()
+
+
+def expected_softmax(lam, nu2, n_nodes=9, form="compiled"):
+    lam, nu2 = np.atleast_2d(lam).astype(float), np.atleast_2d(nu2).astype(float)
+    out = np.full(lam.shape, np.nan)
+    with np.errstate(over="ignore", under="ignore"):
+        form_of(_hot.expected_softmax, form)(lam, nu2, *hermite(n_nodes), out)
+    return out
+
+
+def two_topics(lam, nu2):
+    """E[theta_0] of two topics: a logistic function of one normal variable, by quadrature."""
+    mean, sd = lam[0] - lam[1], np.sqrt(nu2.sum())
+    value, _ = quad(lambda z: expit(mean + sd * z) * norm.pdf(z), -12, 12, epsabs=1e-13, limit=200)
+    return value
+
+
+@some
+@given(gap=st.floats(-8, 8), sd=st.tuples(st.floats(0.01, 3), st.floats(0.01, 3)))
+def test_expected_theta_of_two_topics(gap, sd):
+    """Within the 1e-3 that the nodes in use promise for standard deviations up to three."""
+    lam, nu2 = np.array([gap, 0.0]), np.square(sd)
+    theta = expected_theta(Posterior(lam[None], nu2[None]), n_jobs=1)[0]
+    assert_allclose(theta[0], two_topics(lam, nu2), atol=1e-3)
+
+
+@some
+@given(gap=st.floats(-8, 8), sd=st.tuples(st.floats(0.01, 0.8), st.floats(0.01, 0.8)))
+def test_expected_softmax_with_more_nodes(gap, sd):
+    """What is left of the error is that of the trapezoid rule."""
+    lam, nu2 = np.array([gap, 0.0]), np.square(sd)
+    theta = expected_softmax(lam, nu2, n_nodes=40)[0]
+    assert_allclose(theta[0], two_topics(lam, nu2), rtol=2e-6)
+
+
+@pytest.mark.parametrize("K", [3, 10])
+@pytest.mark.parametrize("size", [0.3, 1.5])
+def test_expected_softmax_against_sampling(K, size):
+    rng = np.random.default_rng(K)
+    lam, nu2 = size * rng.standard_normal(K), size**2 * rng.uniform(0.1, 2, K)
+    theta = expected_softmax(lam, nu2)[0]
+    assert_allclose(theta, naive.expected_softmax(lam, nu2, n=100_000), atol=2.5e-3)
+    assert np.abs(theta - softmax(lam)).max() > (1e-2 if size > 1 else 1e-3)
+
+
+def test_expected_softmax_without_variance(form):
+    lam = np.array([[0.5, -1.0, 2.0], [300.0, 299.0, -5.0]])
+    theta = expected_softmax(lam, np.zeros((2, 3)), form=form)
+    assert_allclose(theta, softmax(lam, axis=1), rtol=2e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("nu2", [1e-3, 1.0, 1e4])
+def test_expected_softmax_closed_cases(nu2):
+    assert_allclose(expected_softmax([-3.0], [nu2]), [[1.0]])
+    for K in (2, 5, 50):
+        assert_allclose(expected_softmax(np.full(K, 7.0), np.full(K, nu2)), 1 / K, rtol=1e-12)
+
+
+def test_expected_softmax_does_not_know_the_order_of_topics():
+    rng = np.random.default_rng(0)
+    lam, nu2, order = rng.standard_normal((5, 6)), rng.uniform(0.1, 4, (5, 6)), rng.permutation(6)
+    permuted = expected_softmax(lam[:, order], nu2[:, order])
+    assert_allclose(permuted, expected_softmax(lam, nu2)[:, order], rtol=1e-12)
+
+
+def test_expected_softmax_rows_are_independent(form):
+    rng = np.random.default_rng(0)
+    lam, nu2 = rng.standard_normal((3, 4)), rng.uniform(0.1, 4, (3, 4))
+    together = expected_softmax(lam, nu2, form=form)
+    alone = [expected_softmax(lam[d], nu2[d], form=form)[0] for d in range(3)]
+    assert np.array_equal(together, alone)
+
+
+@some
+@given(
+    lam=st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4),
+    nu2=st.lists(st.floats(0, 1e12), min_size=4, max_size=4),
+)
+def test_expected_softmax_of_huge_numbers(lam, nu2):
+    theta = expected_softmax(lam, nu2)
+    assert np.all((theta >= 0) & (theta <= 1))
+    assert_allclose(theta.sum(), 1, rtol=1e-12)
+
+
+def test_expected_softmax_ignores_a_common_shift():
+    rng = np.random.default_rng(0)
+    lam, nu2 = rng.standard_normal((2, 4)), rng.uniform(0.1, 4, (2, 4))
+    assert_allclose(expected_softmax(lam + 1000, nu2), expected_softmax(lam, nu2), rtol=1e-9)
+
+
+# Random numbers and Gibbs sampling
+
+
+def splitmix64(seed, n):
+    """The published generator in Python integers, its top 53 bits as fractions."""
+    mask, values = 2**64 - 1, []
+    for _ in range(n):
+        seed = (seed + 0x9E3779B97F4A7C15) & mask
+        z = seed
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        values.append(((z ^ (z >> 31)) >> 11) / 2**53)
+    return np.array(values)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 + 12345, 2**64 - 1])
+def test_next_uniform(form, seed):
+    state = np.array([seed], dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        values = np.array([form_of(_hot.next_uniform, form)(state) for _ in range(20)])
+    assert np.array_equal(values, splitmix64(seed, 20))
+
+
+def chi_square_fits(observed, probability, p_value=1e-4):
+    """True when counts agree with probabilities, by Pearson's statistic."""
+    expected = observed.sum() * probability
+    statistic = np.sum((observed - expected) ** 2 / expected)
+    return statistic < chi2.isf(p_value, len(probability) - 1)
+
+
+def test_next_uniform_is_uniform():
+    state = np.array([7], dtype=np.uint64)
+    values = np.array([_hot.next_uniform(state) for _ in range(20_000)])
+    assert chi_square_fits(np.histogram(values, bins=20, range=(0, 1))[0], np.full(20, 1 / 20))
+    assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 4 / np.sqrt(len(values))
+
+
+class Tokens:
+    """A corpus of tokens with topics and the counts that belong to them."""
+
+    def __init__(self, seed, n=200, D=6, V=8, K=3):
+        rng = np.random.default_rng(seed)
+        self.docs = np.sort(rng.integers(D, size=n)).astype(np.int32)
+        self.words = rng.integers(V, size=n).astype(np.int32)
+        self.topics = rng.integers(K, size=n).astype(np.int32)
+        self.shape = (D, V, K)
+        self.doc_topic, self.word_topic, self.topic_total = self.count()
+        self.state = np.array([seed], dtype=np.uint64)
+
+    def count(self):
+        D, V, K = self.shape
+        doc_topic = np.zeros((D, K), dtype=np.float32)
+        word_topic = np.zeros((V, K), dtype=np.float32)
+        counted = self.topics >= 0
+        np.add.at(doc_topic, (self.docs[counted], self.topics[counted]), 1)
+        np.add.at(word_topic, (self.words[counted], self.topics[counted]), 1)
+        return doc_topic, word_topic, word_topic.sum(axis=0, dtype=float)
+
+    def sweep(self, form="compiled", tokens=slice(None), alpha=0.1, eta=0.2):
+        with np.errstate(over="ignore"):
+            form_of(_hot.gibbs_sweep, form)(
+                self.docs[tokens],
+                self.words[tokens],
+                self.topics[tokens],
+                self.doc_topic,
+                self.word_topic,
+                self.topic_total,
+                alpha,
+                eta,
+                self.state,
+            )
+
+
+def test_gibbs_sweep_keeps_the_counts(form):
+    tokens = Tokens(0)
+    start = tokens.topics.copy()
+    per_document, per_word = tokens.doc_topic.sum(axis=1), tokens.word_topic.sum(axis=1)
+    for _ in range(5):
+        tokens.sweep(form)
+        for kept, counted in zip(
+            (tokens.doc_topic, tokens.word_topic, tokens.topic_total), tokens.count(), strict=True
+        ):
+            assert np.array_equal(kept, counted)
+    assert np.array_equal(tokens.doc_topic.sum(axis=1), per_document)
+    assert np.array_equal(tokens.word_topic.sum(axis=1), per_word)
+    assert 20 < np.count_nonzero(tokens.topics != start) < 200
+
+
+def test_gibbs_sweep_is_the_same_in_plain_python():
+    compiled, python = Tokens(1), Tokens(1)
+    compiled.sweep("compiled")
+    python.sweep("python")
+    assert np.array_equal(compiled.topics, python.topics)
+
+
+def test_gibbs_sweep_adds_tokens_that_have_no_topic_yet(form):
+    tokens = Tokens(2)
+    tokens.topics[:] = -1
+    tokens.doc_topic, tokens.word_topic, tokens.topic_total = tokens.count()
+    assert tokens.topic_total.sum() == 0
+    tokens.sweep(form)
+    assert tokens.topics.min() >= 0
+    assert tokens.topic_total.sum() == len(tokens.topics)
+    assert np.array_equal(tokens.word_topic, tokens.count()[1])
+
+
+def test_gibbs_sweep_draws_from_the_conditional_distribution():
+    """One token drawn again and again, all others held: its topic has a known distribution."""
+    alpha, eta, n, j = 0.1, 0.2, 20_000, 17
+    tokens = Tokens(3)
+    V = tokens.shape[1]
+    d, w, i = tokens.docs[j], tokens.words[j], tokens.topics[j]
+    others = [
+        a.astype(float) for a in (tokens.doc_topic[d], tokens.word_topic[w], tokens.topic_total)
+    ]
+    for a in others:
+        a[i] -= 1
+    probability = (others[0] + alpha) * (others[1] + eta) / (others[2] + V * eta)
+    probability /= probability.sum()
+    drawn = np.empty(n, dtype=int)
+    for step in range(n):
+        tokens.sweep(tokens=slice(j, j + 1), alpha=alpha, eta=eta)
+        drawn[step] = tokens.topics[j]
+    assert chi_square_fits(np.bincount(drawn, minlength=len(probability)), probability)
+
+
+def test_gibbs_sweep_agrees_with_the_joint_distribution():
+    """Two tokens of one document: the pair's own distribution, by enumeration."""
+    alpha, eta, K, V = 0.5, 0.3, 2, 3
+    tokens = Tokens(0, n=2, D=1, V=V, K=K)
+    tokens.words[:] = [0, 1]
+    tokens.doc_topic, tokens.word_topic, tokens.topic_total = tokens.count()
+    # Equal topics: (alpha + 1) / (1 + V eta); different ones: alpha / (V eta), same other factors.
+    same, different = (alpha + 1) / (1 + V * eta), alpha / (V * eta)
+    probability = np.array([same, different]) / (same + different)
+    n, equal = 20_000, 0
+    for _ in range(n):
+        for _ in range(3):  # so that the draws counted are nearly independent
+            tokens.sweep(alpha=alpha, eta=eta)
+        equal += tokens.topics[0] == tokens.topics[1]
+    assert chi_square_fits(np.array([equal, n - equal]), probability)

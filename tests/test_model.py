@@ -1,0 +1,1034 @@
+"""The estimators as a whole: numbers against the naive reference, recovery, and manners."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.linalg import eigvalsh, inv
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+
+import naive
+from gptm import CTM, GPTM, Corpus
+from gptm import kernels as k
+from gptm.sampling import sample_documents
+
+PAPER = {"inference": "map", "coregionalization": "identity", "fit_mean": False}
+
+
+def smooth(t, length_scale):
+    """RBF Gram matrix, written out."""
+    return np.exp(-0.5 * ((t[:, None] - t[None, :]) / length_scale) ** 2)
+
+
+def small_corpus(D=14, V=11, seed=0):
+    """Counts of two drifting topics, an empty document and a word that never occurs; and the time."""
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(0.0, 10.0, D)
+    beta = rng.dirichlet(np.full(V - 1, 0.4), 2)
+    early = 1 / (1 + np.exp(t - 5))
+    X = np.array([rng.multinomial(25, p * beta[0] + (1 - p) * beta[1]) for p in early])
+    X[3] = 0
+    return np.column_stack([X, np.zeros(D, dtype=int)]), pd.DataFrame({"t": t})
+
+
+def large_counts(D=700, V=400, words=80, seed=0):
+    """Enough tokens that the work is cut into several shards."""
+    rng = np.random.default_rng(seed)
+    topics = rng.dirichlet(np.full(V, 0.05), 6)
+    theta = rng.dirichlet(np.full(6, 0.3), D)
+    return csr_matrix(np.array([rng.multinomial(words, p) for p in theta @ topics]))
+
+
+def fit_quietly(model, X, **data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, **data)
+
+
+def assert_never_falls(bound):
+    assert len(bound) > 3
+    assert np.isfinite(bound).all()
+    assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all(), np.diff(bound).min()
+
+
+FITTED = ["components_", "topic_covariance_", "mean_", "doc_topics_", "doc_logits_", "bound_"]
+
+
+def assert_same_model(a, b, names=FITTED):
+    for name in names:
+        assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+# Without a kernel the model is CTM
+
+
+@pytest.mark.parametrize("options", [{}, {"fit_mean": False}, {"topic_covariance": "identity"}])
+@pytest.mark.parametrize("kernel", [None, "auto"])
+def test_gptm_without_a_kernel_is_ctm(kernel, options):
+    X, metadata = small_corpus()
+    ctm = fit_quietly(CTM(3, random_state=1, **options), X)
+    gptm = fit_quietly(GPTM(3, kernel=kernel, random_state=1, **options), X)
+    assert_same_model(gptm, ctm)
+    assert_array_equal(gptm.doc_variance_, ctm.doc_variance_)
+    assert_array_equal(gptm.transform(X[::-1]), ctm.transform(X[::-1]))
+    assert gptm.score(X) == ctm.score(X)
+    assert gptm.kernel_ is None
+    assert not gptm.doc_means_.any()
+    assert not gptm.coregionalization_.any()
+    ignoring = fit_quietly(CTM(3, random_state=1, **options), X, metadata=metadata)
+    assert_same_model(ignoring, ctm)
+
+
+@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
+def test_no_kernel_is_ctm_whatever_the_kernel_would_do(inference, coregionalization):
+    X, _ = small_corpus()
+    ctm = fit_quietly(CTM(3, random_state=1), X)
+    choices = {"inference": inference, "coregionalization": coregionalization}
+    gptm = fit_quietly(GPTM(3, kernel=None, random_state=1, **choices), X)
+    assert_same_model(gptm, ctm)
+    assert_allclose(gptm.transform(X), ctm.transform(X), rtol=1e-10)
+
+
+def test_a_kernel_makes_a_difference():
+    X, metadata = small_corpus()
+    ctm = fit_quietly(CTM(3, random_state=1), X)
+    gptm = fit_quietly(GPTM(3, kernel=k.RBF("t"), random_state=1), X, metadata=metadata)
+    assert np.abs(gptm.components_ - ctm.components_).max() > 1e-6
+    assert np.abs(gptm.doc_means_).max() > 1e-3
+
+
+def test_auto_kernel_takes_the_usable_columns_and_says_so(caplog):
+    X, metadata = small_corpus()
+    metadata["when"] = pd.date_range("2020-01-01", periods=len(X))
+    metadata["who"] = ["ann", "bob"] * 7
+    metadata["same"] = 1.0
+    with caplog.at_level("INFO", logger="gptm"):
+        model = fit_quietly(GPTM(2, random_state=0), X, metadata=metadata)
+    assert "Matern('t')" in caplog.text
+    assert "Matern('when')" in caplog.text
+    assert "'who'" in caplog.text
+    assert "'same'" in caplog.text
+    given = GPTM(2, kernel=k.Matern("t") + k.Matern("when"), random_state=0)
+    assert_same_model(model, fit_quietly(given, X, metadata=metadata))
+
+
+def test_auto_kernel_without_a_usable_column_is_no_kernel():
+    X, _ = small_corpus()
+    authors = {"who": ["ann", "bob"] * 7}
+    model = fit_quietly(GPTM(2, random_state=0), X, metadata=authors)
+    assert model.kernel_ is None
+    assert_same_model(model, fit_quietly(CTM(2, random_state=0), X))
+
+
+def test_auto_kernel_takes_columns_whose_names_are_numbers():
+    X, metadata = small_corpus()
+    unnamed = pd.DataFrame(metadata.to_numpy())
+    model = fit_quietly(GPTM(2, random_state=0), X, metadata=unnamed)
+    assert model.kernel_ is not None
+
+
+# The paper's four variants
+
+
+VARIANTS = {
+    "SI-KI": {"kernel": k.Identity(), "topic_covariance": "identity"},
+    "KI": {"kernel": k.Identity()},
+    "SI": {"kernel": k.RBF("t", length_scale=2.0), "topic_covariance": "identity"},
+    "full": {"kernel": k.RBF("t", length_scale=2.0)},
+}
+
+
+def variant_gram(name, t):
+    return np.eye(len(t)) if name.endswith("KI") else smooth(t, 2.0)
+
+
+@pytest.fixture(scope="module")
+def variants():
+    X, metadata = small_corpus()
+    made = {name: GPTM(3, **PAPER, **v, random_state=0) for name, v in VARIANTS.items()}
+    return {name: fit_quietly(model, X, metadata=metadata) for name, model in made.items()}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants_of_the_paper_never_lower_their_bound(name, variants):
+    model = variants[name]
+    assert_never_falls(model.bound_)
+    assert_array_equal(model.mean_, np.zeros(3))
+    assert_array_equal(model.coregionalization_, np.eye(3))
+    assert (name.startswith("SI")) == np.array_equal(model.topic_covariance_, np.eye(3))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants_of_the_paper_leave_F_at_the_solution_of_equation_14(name, variants):
+    model = variants[name]
+    _, metadata = small_corpus()
+    Kxx = variant_gram(name, metadata["t"].to_numpy())
+    F, Sigma, lam = model.doc_means_, model.topic_covariance_, model.doc_logits_
+    assert np.abs(F).max() > 0.01
+    assert_allclose(Kxx @ F + F @ Sigma, Kxx @ lam, rtol=0, atol=1e-8)
+    assert_allclose(F, naive.sylvester_F(lam, model.mean_, Sigma, Kxx), rtol=0, atol=1e-7)
+    assert_allclose(model.dual_coef_, (lam - F) @ inv(Sigma), rtol=1e-7, atol=1e-8)
+    assert_allclose(Kxx @ model.dual_coef_, F, rtol=0, atol=1e-8)
+
+
+def test_map_takes_the_kernel_as_given():
+    X, metadata = small_corpus()
+    kernel = 3.0 * k.RBF("t", length_scale=2.0)
+    model = fit_quietly(GPTM(2, kernel=kernel, **PAPER, random_state=0), X, metadata=metadata)
+    assert model.kernel_ == kernel
+    Kxx = 3.0 * smooth(metadata["t"].to_numpy(), 2.0)
+    F, Sigma, lam = model.doc_means_, model.topic_covariance_, model.doc_logits_
+    assert_allclose(Kxx @ F + F @ Sigma, Kxx @ lam, rtol=0, atol=1e-8)
+
+
+# The bound
+
+
+MODES = [
+    (coregionalization, covariance, mean)
+    for coregionalization in ("identity", "shared", "free")
+    for covariance, mean in (("full", True), ("identity", True), ("full", False))
+]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode)))
+@pytest.mark.parametrize("learn_kernel", [True, False], ids=["learnt", "given"])
+@pytest.mark.parametrize("smoothing", [0.01, 0.5])
+def test_variational_bound_is_that_of_the_fitted_attributes(mode, learn_kernel, smoothing):
+    coregionalization, covariance, fit_mean = mode
+    X, metadata = small_corpus()
+    model = GPTM(
+        3,
+        kernel=k.RBF("t", length_scale=2.0) + k.Identity(),
+        coregionalization=coregionalization,
+        topic_covariance=covariance,
+        fit_mean=fit_mean,
+        learn_kernel=learn_kernel,
+        smoothing=smoothing,
+        max_iter=12,
+        tol=0.0,
+        random_state=0,
+    )
+    fit_quietly(model, X, metadata=metadata)
+    Kxx = smooth(metadata["t"].to_numpy(), 2.0) + np.eye(len(X))
+    if learn_kernel:
+        Kxx = Kxx / 2  # strength is defined once: the mean diagonal is one and B holds the rest
+    expected = naive.bound_collapsed(
+        X,
+        model.components_,
+        model.doc_logits_,
+        model.doc_variance_,
+        model.mean_,
+        model.topic_covariance_,
+        model.coregionalization_,
+        Kxx,
+        smoothing=smoothing,
+    )
+    assert_allclose(model.bound_[-1], expected, rtol=1e-10)
+    assert_never_falls(model.bound_)
+    mean, _ = naive.posterior_F(
+        model.doc_logits_, model.mean_, model.topic_covariance_, model.coregionalization_, Kxx
+    )
+    assert_allclose(model.doc_means_, mean, rtol=1e-7, atol=1e-9)
+    assert_allclose(Kxx @ model.dual_coef_, model.doc_means_, rtol=1e-7, atol=1e-9)
+    if coregionalization == "identity":
+        b = model.coregionalization_[0, 0]
+        assert_allclose(model.coregionalization_, b * np.eye(3), atol=1e-12)
+    elif coregionalization == "shared":
+        ratio = model.coregionalization_[0, 0] / model.topic_covariance_[0, 0]
+        assert_allclose(model.coregionalization_, ratio * model.topic_covariance_, atol=1e-12)
+    if not learn_kernel and coregionalization != "shared":
+        assert_array_equal(model.coregionalization_, np.eye(3))
+
+
+@pytest.mark.parametrize("coregionalization", ["identity", "shared", "free"])
+@pytest.mark.parametrize("covariance", ["full", "identity"])
+@pytest.mark.parametrize("fit_mean", [True, False])
+def test_map_bound_is_that_of_the_fitted_attributes(coregionalization, covariance, fit_mean):
+    X, metadata = small_corpus()
+    model = GPTM(
+        3,
+        kernel=k.RBF("t", length_scale=2.0) + k.Identity(),
+        inference="map",
+        coregionalization=coregionalization,
+        topic_covariance=covariance,
+        fit_mean=fit_mean,
+        max_iter=12,
+        tol=0.0,
+        random_state=0,
+    )
+    fit_quietly(model, X, metadata=metadata)
+    Kxx = smooth(metadata["t"].to_numpy(), 2.0) + np.eye(len(X))
+    expected = naive.bound_map(
+        X,
+        model.components_,
+        model.doc_logits_,
+        model.doc_variance_,
+        model.mean_,
+        model.topic_covariance_,
+        model.coregionalization_,
+        Kxx,
+        model.doc_means_,
+        smoothing=0.01,
+    )
+    assert_allclose(model.bound_[-1], expected, rtol=1e-10)
+    assert_never_falls(model.bound_)
+    residual = model.doc_logits_ - model.mean_ - model.doc_means_
+    alpha = residual @ inv(model.topic_covariance_) @ model.coregionalization_
+    assert_allclose(Kxx @ alpha, model.doc_means_, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.01])
+def test_ctm_bound_is_that_of_the_fitted_attributes(smoothing):
+    X, _ = small_corpus()
+    X = X[:, :-1]  # without smoothing a word that never occurs has probability zero
+    model = fit_quietly(CTM(3, smoothing=smoothing, max_iter=12, tol=0.0, random_state=0), X)
+    expected = naive.bound_collapsed(
+        X,
+        model.components_,
+        model.doc_logits_,
+        model.doc_variance_,
+        model.mean_,
+        model.topic_covariance_,
+        np.zeros((3, 3)),
+        np.zeros((len(X), len(X))),
+        smoothing=smoothing,
+    )
+    assert_allclose(model.bound_[-1], expected, rtol=1e-10)
+    assert_never_falls(model.bound_)
+
+
+# What a fitted model looks like
+
+
+@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
+def test_shapes_and_invariants(inference, coregionalization):
+    X, metadata = small_corpus()
+    D, V, K = *X.shape, 3
+    model = GPTM(
+        K,
+        kernel=k.RBF("t"),
+        inference=inference,
+        coregionalization=coregionalization,
+        random_state=0,
+    )
+    assert fit_quietly(model, X, metadata=metadata) is model
+    assert model.components_.shape == (K, V)
+    assert model.topic_covariance_.shape == model.coregionalization_.shape == (K, K)
+    assert model.mean_.shape == (K,)
+    for name in ("doc_topics_", "doc_means_", "doc_logits_", "doc_variance_", "dual_coef_"):
+        assert getattr(model, name).shape == (D, K), name
+    assert model.bound_.shape == (model.n_iter_,)
+    assert isinstance(model.converged_, bool)
+    assert model.n_features_in_ == V
+    theta = model.transform(X, metadata=metadata)
+    for rows in (model.components_, model.doc_topics_, theta):
+        assert (rows >= 0).all()
+        assert_allclose(rows.sum(axis=1), 1.0, rtol=1e-12)
+    assert (model.components_ > 0).all()
+    assert (model.doc_variance_ > 0).all()
+    assert_array_equal(model.topic_covariance_, model.topic_covariance_.T)
+    assert eigvalsh(model.topic_covariance_).min() > 0
+    assert_allclose(model.coregionalization_, model.coregionalization_.T, atol=1e-14)
+    assert eigvalsh(model.coregionalization_).min() > -1e-12
+
+
+def test_documents_own_topics_are_the_expected_softmax():
+    X, metadata = small_corpus()
+    model = fit_quietly(GPTM(3, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    for d in (0, 3):
+        lam, nu2 = model.doc_logits_[d], model.doc_variance_[d]
+        assert_allclose(model.doc_topics_[d], naive.expected_softmax(lam, nu2), atol=3e-3)
+
+
+# New documents
+
+
+@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
+def test_each_new_document_is_taken_on_its_own(model):
+    X, metadata = small_corpus()
+    new, later = small_corpus(seed=1)
+    fit_quietly(model.set_params(random_state=0), X, metadata=metadata)
+    together = model.transform(new, metadata=later)
+    assert_allclose(together[:2], model.transform(new[:2], metadata=later[:2]), rtol=1e-10)
+    order = np.random.default_rng(0).permutation(len(new))
+    shuffled = model.transform(new[order], metadata=later.iloc[order])
+    assert_allclose(shuffled, together[order], rtol=1e-10)
+
+
+def test_new_documents_follow_the_naive_prediction():
+    X, metadata = small_corpus()
+    model = GPTM(3, kernel=k.RBF("t", length_scale=2.0), random_state=0)
+    fit_quietly(model, X, metadata=metadata)
+    t, new = metadata["t"].to_numpy(), np.array([0.5, 4.0, 9.5])
+    Ktx = np.exp(-0.5 * ((new[:, None] - t[None, :]) / 2.0) ** 2)
+    mean, cov = naive.predict_eta(
+        model.doc_logits_,
+        model.mean_,
+        model.topic_covariance_,
+        model.coregionalization_,
+        smooth(t, 2.0),
+        Ktx,
+        np.ones(3),
+    )
+    theta = model.transform(np.zeros((3, X.shape[1])), metadata={"t": new})
+    for d in range(3):  # q(eta) of a document without words: the mean, and 1 / diag(precision)
+        nu2 = 1 / np.diag(inv(cov[d]))
+        assert_allclose(theta[d], naive.expected_softmax(mean[d], nu2), atol=3e-3)
+
+
+@pytest.mark.parametrize("inference", ["variational", "map"])
+def test_documents_without_words_follow_their_metadata(inference):
+    X, metadata = small_corpus(D=40)
+    kernel = k.RBF("t", length_scale=2.0)
+    model = GPTM(2, kernel=kernel, inference=inference, random_state=0)
+    fit_quietly(model, X, metadata=metadata)
+    nothing = np.zeros((3, X.shape[1]))
+    early, late, again = model.transform(nothing, metadata={"t": [0.5, 9.5, 0.5]})
+    assert np.abs(early - late).max() > 0.2
+    assert_allclose(early, again, atol=1e-8)
+    topic = model.transform(X, metadata=metadata)[np.argmin(metadata["t"])].argmax()
+    assert early[topic] > late[topic]
+
+
+@pytest.mark.parametrize("inference", ["variational", "map"])
+def test_documents_without_words_and_metadata_share_one_prior(inference):
+    X, metadata = small_corpus()
+    model = GPTM(3, kernel=k.RBF("t"), inference=inference, random_state=0)
+    fit_quietly(model, X, metadata=metadata)
+    with pytest.warns(UserWarning, match="fall back to the prior"):
+        theta = model.transform(np.zeros((4, X.shape[1])))
+    assert_allclose(theta, np.tile(theta[0], (4, 1)), rtol=1e-12)
+    missing = {"t": [np.nan] * 4}
+    assert_allclose(model.transform(np.zeros((4, X.shape[1])), metadata=missing), theta, rtol=1e-12)
+    far = model.transform(np.zeros((1, X.shape[1])), metadata={"t": [1e6]})
+    assert_allclose(far[0], theta[0], rtol=1e-9)
+
+
+def test_map_solves_new_documents_jointly_as_the_paper_does():
+    X, metadata = small_corpus(D=20)
+    kernel = k.Matern("t", nu=0.5, length_scale=2.0)  # rough: training leaves much open
+    model = fit_quietly(GPTM(2, kernel=kernel, **PAPER, random_state=0), X, metadata=metadata)
+    new, later = small_corpus(D=6, seed=1)
+    together = model.transform(new, metadata=later)
+    alone = np.vstack(
+        [model.transform(new[d : d + 1], metadata=later.iloc[d : d + 1]) for d in range(6)]
+    )
+    assert np.abs(together - alone).max() > 1e-5
+    assert_allclose(together.sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make", [csr_matrix, np.asarray, np.float32, pd.DataFrame, np.ndarray.tolist]
+)
+def test_counts_may_come_in_any_container(make):
+    X, metadata = small_corpus()
+    reference = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    data = pd.DataFrame(X, columns=list("abcdefghijk")) if make is pd.DataFrame else make(X)
+    model = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0), data, metadata=metadata)
+    assert_same_model(model, reference)
+    assert_array_equal(
+        model.transform(data, metadata=metadata), reference.transform(X, metadata=metadata)
+    )
+
+
+def test_metadata_may_be_a_dict_and_its_index_does_not_matter():
+    X, metadata = small_corpus()
+    reference = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    shuffled_index = metadata.set_index(np.arange(len(X))[::-1])
+    for same in (shuffled_index, {"t": list(metadata["t"])}, {"t": metadata["t"].to_numpy()}):
+        model = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0), X, metadata=same)
+        assert_same_model(model, reference)
+
+
+def test_fit_leaves_the_data_alone():
+    X, metadata = small_corpus()
+    counts, copy, frame = csr_matrix(X.astype(float)), csr_matrix(X.astype(float)), metadata.copy()
+    counts.data.flags.writeable = False
+    model = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0), counts, metadata=metadata)
+    model.score(counts, metadata=metadata)
+    model.transform(counts, metadata=metadata)
+    assert_array_equal(counts.toarray(), copy.toarray())
+    pd.testing.assert_frame_equal(metadata, frame)
+
+
+# Recovery
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_recovers_topics_covariance_and_means_of_a_sampled_corpus(seed):
+    D, V, K = 300, 60, 3
+    rng = np.random.RandomState(seed)
+    t = np.sort(rng.uniform(0.0, 10.0, D))
+    beta = rng.dirichlet(np.full(V, 0.1), K)
+    mu = np.array([0.3, 0.0, -0.3])
+    Sigma = np.array([[0.5, 0.3, -0.2], [0.3, 0.5, -0.2], [-0.2, -0.2, 0.4]])
+    B = np.array([[1.5, -0.5, 0.0], [-0.5, 1.0, 0.0], [0.0, 0.0, 0.8]])
+    counts, latent = sample_documents(
+        beta, mu, Sigma, lengths=np.full(D, 150), B=B, Kxx=smooth(t, 1.5), rng=rng
+    )
+    model = GPTM(K, kernel=k.RBF("t", length_scale=1.5), tol=1e-6, max_iter=1000, random_state=0)
+    model.fit(counts, metadata={"t": t})
+    assert model.converged_
+
+    distance = 0.5 * np.abs(beta[:, None, :] - model.components_[None, :, :]).sum(axis=2)
+    _, order = linear_sum_assignment(distance)
+    assert distance[np.arange(K), order].max() < 0.06
+
+    # Words cannot see a shift common to all topics: compare contrasts.
+    centre = np.eye(K) - 1 / K
+    F = (model.doc_means_ + model.mean_)[:, order] @ centre
+    true_F = (latent.F + mu) @ centre
+    spread, true_spread = F - F.mean(axis=0), true_F - true_F.mean(axis=0)
+    assert np.corrcoef(spread.ravel(), true_spread.ravel())[0, 1] > 0.95
+    assert np.sqrt(np.mean((F - true_F) ** 2)) < 0.3
+
+    found = centre @ model.topic_covariance_[np.ix_(order, order)] @ centre
+    residual = (latent.eta - latent.F - mu) @ centre
+    truth = residual.T @ residual / D  # of this very draw
+    assert np.linalg.norm(found - truth) < 0.2 * np.linalg.norm(truth)
+
+    assert np.abs(model.doc_topics_[:, order] - latent.theta).mean() < 0.04
+
+
+# Sampling
+
+
+@pytest.fixture(scope="module")
+def sampled_from():
+    X, metadata = small_corpus(D=30)
+    corpus = Corpus(X, [f"word{w}" for w in range(X.shape[1])], metadata=metadata)
+    kernel = k.RBF("t", length_scale=2.0)
+    return fit_quietly(GPTM(2, kernel=kernel, random_state=0), corpus)
+
+
+def test_sample_draws_a_corpus(sampled_from):
+    metadata = pd.DataFrame({"t": np.linspace(0, 10, 20)})
+    corpus = sampled_from.sample(20, metadata=metadata, n_words=35, random_state=3)
+    assert isinstance(corpus, Corpus)
+    assert corpus.shape == (20, 11)
+    assert_array_equal(np.asarray(corpus.counts.sum(axis=1)).ravel(), 35)
+    assert list(corpus.vocabulary) == [f"word{w}" for w in range(11)]
+    pd.testing.assert_frame_equal(corpus.metadata, metadata)
+    refitted = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0), corpus)  # closes the circle
+    assert refitted.doc_topics_.shape == (20, 2)
+
+
+def test_sample_takes_lengths_per_document(sampled_from):
+    corpus = sampled_from.sample(3, metadata={"t": [0, 1, 2]}, n_words=[0, 5, 9], random_state=0)
+    assert np.asarray(corpus.counts.sum(axis=1)).ravel().tolist() == [0, 5, 9]
+
+
+def test_sample_is_seeded(sampled_from):
+    metadata = {"t": np.linspace(0, 10, 20)}
+    draws = [
+        sampled_from.sample(20, metadata=metadata, random_state=seed).counts.toarray()
+        for seed in (0, 0, 1)
+    ]
+    assert_array_equal(draws[0], draws[1])
+    assert (draws[0] != draws[2]).any()
+
+
+def test_sample_returns_what_was_drawn_on_the_way(sampled_from):
+    t = np.linspace(0.0, 10.0, 400)
+    corpus, latent = sampled_from.sample(
+        400, metadata={"t": t}, n_words=400, random_state=0, return_latent=True
+    )
+    assert latent.F.shape == latent.eta.shape == latent.theta.shape == (400, 2)
+    assert_allclose(latent.theta.sum(axis=1), 1.0, rtol=1e-12)
+    # Neighbours in time have nearly the same F, and eta scatters around mean + F with Sigma.
+    assert np.abs(np.diff(latent.F, axis=0)).max() < 0.1 * (1 + np.abs(latent.F).max())
+    noise = latent.eta - latent.F - sampled_from.mean_
+    Sigma = sampled_from.topic_covariance_
+    assert_allclose(noise.T @ noise / 400, Sigma, atol=0.25 * np.trace(Sigma))
+    expected = latent.theta @ sampled_from.components_ * 400
+    assert np.corrcoef(corpus.counts.toarray().ravel(), expected.ravel())[0, 1] > 0.98
+
+
+def test_sample_needs_the_metadata_of_the_kernel(sampled_from):
+    with pytest.raises(ValueError, match="metadata") as error:
+        sampled_from.sample(5)
+    assert "RBF('t'" in str(error.value)
+    assert "5" in str(error.value)
+
+
+def test_sample_names_what_is_wrong(sampled_from):
+    metadata = {"t": [0.0, 1.0, 2.0]}
+    with pytest.raises(ValueError, match=r"(?s)n_documents.*0"):
+        sampled_from.sample(0, metadata=metadata)
+    with pytest.raises(ValueError, match=r"(?s)expected 5.*got 3"):
+        sampled_from.sample(5, metadata=metadata)
+    with pytest.raises(ValueError, match="n_words"):
+        sampled_from.sample(3, metadata=metadata, n_words=-1)
+    with pytest.raises(ValueError, match=r"(?s)n_words.*3.*2"):
+        sampled_from.sample(3, metadata=metadata, n_words=[4, 5])
+
+
+@pytest.mark.parametrize("model", [CTM(2), GPTM(2, kernel=None), GPTM(2, kernel=k.Identity())])
+def test_sample_without_side_information_needs_none(model):
+    X, _ = small_corpus()
+    corpus = fit_quietly(model.set_params(random_state=0), X).sample(7, n_words=3, random_state=0)
+    assert corpus.shape == (7, 11)
+    assert corpus.vocabulary is None
+
+
+# Starts
+
+
+@pytest.mark.parametrize("init", ["gibbs", "spectral", "random"])
+@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
+def test_every_start_is_seeded_and_never_lowers_the_bound(init, model):
+    X, metadata = small_corpus(D=40, V=20)
+    model.set_params(init=init, tol=1e-5, random_state=0)
+    first = fit_quietly(model, X, metadata=metadata)
+    assert_never_falls(first.bound_)
+    bound = first.bound_.copy()
+    again = fit_quietly(model, X, metadata=metadata)
+    assert_array_equal(again.bound_, bound)
+
+
+def test_spectral_start_does_not_depend_on_the_seed():
+    X, _ = small_corpus(D=40, V=20)
+    models = [fit_quietly(CTM(3, init="spectral", random_state=s), X) for s in (0, 1)]
+    assert_same_model(*models)
+
+
+def test_topics_can_be_given_as_the_start():
+    X, _ = small_corpus(D=40, V=20)
+    topics = np.random.default_rng(0).gamma(1.0, size=(3, 20))
+    before = topics.copy()
+    model = fit_quietly(CTM(3, init=topics, random_state=0), X)
+    other_seed = fit_quietly(CTM(3, init=topics, random_state=1), X)
+    scaled = fit_quietly(CTM(3, init=topics * 7.0), X)
+    permuted = fit_quietly(CTM(3, init=topics[[2, 0, 1]]), X)
+    assert_array_equal(topics, before)
+    assert_same_model(model, other_seed)  # nothing is random any more
+    assert_allclose(scaled.components_, model.components_, rtol=1e-6)
+    assert_allclose(permuted.components_, model.components_[[2, 0, 1]], rtol=1e-6)
+    assert_allclose(permuted.bound_, model.bound_, rtol=1e-9)
+
+
+def test_a_fitted_models_topics_are_a_good_start():
+    X, _ = small_corpus(D=40, V=20)
+    first = fit_quietly(CTM(3, tol=1e-6, random_state=0), X)
+    second = fit_quietly(CTM(3, tol=1e-6, init=first.components_), X)
+    assert np.abs(second.components_ - first.components_).max() < 0.05
+
+
+# Going on
+
+
+def test_warm_start_goes_on_where_the_last_fit_stopped():
+    X, metadata = small_corpus(D=60, V=20)
+    options = {"kernel": k.RBF("t"), "tol": 1e-6, "random_state": 0}
+    model = fit_quietly(GPTM(3, max_iter=6, warm_start=True, **options), X, metadata=metadata)
+    stopped_at = model.bound_[-1]
+    assert not model.converged_
+    model.set_params(max_iter=500).fit(X, metadata=metadata)
+    assert model.converged_
+    assert model.bound_[0] >= stopped_at - 1e-9 * abs(stopped_at)
+    assert_never_falls(model.bound_)
+    scratch = GPTM(3, max_iter=500, **options).fit(X, metadata=metadata)
+    assert model.n_iter_ < scratch.n_iter_
+    assert model.bound_[-1] == pytest.approx(scratch.bound_[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
+@pytest.mark.parametrize("inference", ["variational", "map"])
+def test_warm_start_never_steps_back(inference, coregionalization):
+    X, metadata = small_corpus(D=30)
+    model = GPTM(
+        2,
+        kernel=2.0 * k.RBF("t"),
+        inference=inference,
+        coregionalization=coregionalization,
+        max_iter=4,
+        tol=0.0,
+        warm_start=True,
+        random_state=0,
+    )
+    fit_quietly(model, X, metadata=metadata)
+    bounds = [model.bound_]
+    for _ in range(3):
+        bounds.append(fit_quietly(model, X, metadata=metadata).bound_)
+    assert_never_falls(np.concatenate(bounds))
+
+
+def test_warm_start_converged_stays_converged():
+    X, metadata = small_corpus(D=30)
+    model = GPTM(2, kernel=k.RBF("t"), tol=1e-5, max_iter=500, warm_start=True, random_state=0)
+    first = model.fit(X, metadata=metadata).components_.copy()
+    model.fit(X, metadata=metadata)
+    assert model.n_iter_ <= 5
+    assert_allclose(model.components_, first, atol=5e-3)
+
+
+@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
+def test_warm_start_takes_another_number_of_documents(model):
+    X, metadata = small_corpus(D=60, V=20)
+    model.set_params(warm_start=True, random_state=0)
+    fit_quietly(model, X[:40], metadata=metadata[:40])
+    topics = model.components_.copy()
+    fit_quietly(model, X, metadata=metadata)
+    assert model.doc_topics_.shape == (60, 3)
+    assert_never_falls(model.bound_)
+    moved = 0.5 * np.abs(model.components_ - topics).sum(axis=1)
+    fresh = fit_quietly(CTM(3, random_state=1), X)
+    anew = 0.5 * np.abs(fresh.components_ - topics).sum(axis=1)
+    assert moved.max() < anew.max()  # the topics keep their places
+
+
+def test_warm_start_with_another_number_of_topics_or_words_is_refused():
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(3, warm_start=True, random_state=0), X)
+    with pytest.raises(ValueError, match=r"(?s)3 topics.*n_components.*4.*warm_start=False"):
+        model.set_params(n_components=4).fit(X)
+    with pytest.raises(ValueError, match="features"):
+        model.set_params(n_components=3).fit(X[:, 1:])
+    model.set_params(n_components=4, warm_start=False)
+    assert fit_quietly(model, X[:, 1:]).components_.shape == (4, 10)
+
+
+def test_warm_start_obeys_changed_parameters():
+    X, metadata = small_corpus()
+    model = GPTM(3, kernel=k.RBF("t"), warm_start=True, max_iter=5, tol=0.0, random_state=0)
+    fit_quietly(model, X, metadata=metadata)
+    fit_quietly(model.set_params(topic_covariance="identity"), X, metadata=metadata)
+    assert_array_equal(model.topic_covariance_, np.eye(3))
+
+
+# Manners
+
+
+def test_callback_sees_every_iteration_and_can_stop():
+    X, _ = small_corpus()
+    seen = []
+
+    def callback(iteration, state):
+        seen.append((iteration, state.bound, state.components.shape))
+        return iteration == 3
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)  # it was the user's own wish
+        model = CTM(3, tol=0.0, callback=callback, random_state=0).fit(X)
+    assert [iteration for iteration, _, _ in seen] == [1, 2, 3]
+    assert_array_equal([bound for _, bound, _ in seen], model.bound_)
+    assert seen[0][2] == (3, X.shape[1])
+    assert model.n_iter_ == 3
+    assert not model.converged_
+    assert model.doc_topics_.shape == (len(X), 3)
+
+
+def test_callback_that_returns_nothing_changes_nothing():
+    X, _ = small_corpus()
+    silent = fit_quietly(CTM(3, random_state=0), X)
+    watched = fit_quietly(CTM(3, callback=lambda i, state: None, random_state=0), X)
+    assert_same_model(watched, silent)
+
+
+def test_an_error_in_the_callback_comes_through():
+    X, _ = small_corpus()
+
+    def callback(iteration, state):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        CTM(3, callback=callback, random_state=0).fit(X)
+
+
+def test_verbose_shows_iteration_bound_change_and_time(capsys):
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(3, verbose=True, max_iter=4, tol=0.0, random_state=0), X)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "iteration " in line]
+    assert len(lines) == model.n_iter_ == 4
+    for number, line in enumerate(lines, start=1):
+        match = re.search(r"iteration +(\d+) +bound +(\S+) +change +(\S*) +([\d.]+) s", line)
+        assert match, line
+        assert int(match[1]) == number
+        assert float(match[2]) == pytest.approx(model.bound_[number - 1], abs=1e-3)
+        if number > 1:
+            change = model.bound_[number - 1] / model.bound_[number - 2] - 1
+            assert float(match[3]) == pytest.approx(abs(change), rel=0.02)
+    assert "max_iter" in fit_output(capsys, CTM(3, verbose=1, max_iter=2, tol=0.0), X)
+    assert "converged" in fit_output(capsys, CTM(3, verbose=1, tol=0.1), X)
+
+
+def fit_output(capsys, model, X):
+    fit_quietly(model.set_params(random_state=0), X)
+    return capsys.readouterr().out
+
+
+def test_quiet_by_default(capfd):
+    X, metadata = small_corpus()
+    fit_quietly(GPTM(3, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
+def test_stopping_early_warns_and_says_what_to_do(model):
+    X, metadata = small_corpus()
+    model.set_params(max_iter=2, tol=1e-12, random_state=0)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, metadata=metadata)
+    (warning,) = caught
+    for words in ("max_iter=2", "Increase max_iter", "tol"):
+        assert words in str(warning.message)
+    assert warning.filename == __file__
+    assert not model.converged_
+    assert model.n_iter_ == 2
+
+
+def test_converged_fit_does_not_warn():
+    X, _ = small_corpus()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = CTM(3, random_state=0, max_iter=1000).fit(X)
+    assert model.converged_
+    change = abs(model.bound_[-1] - model.bound_[-2])
+    assert change <= model.tol * abs(model.bound_[-2])
+    assert model.n_iter_ < 1000
+
+
+@pytest.mark.parametrize(
+    "model",
+    [CTM(6), GPTM(6, kernel=k.RBF("t")), GPTM(6, kernel=k.RBF("t"), inference="map")],
+    ids=["CTM", "variational", "map"],
+)
+def test_same_seed_same_bits_for_any_number_of_threads(model):
+    X = large_counts()
+    metadata = {"t": np.random.default_rng(0).uniform(0, 10, X.shape[0])}
+    assert X.nnz > 20_000 < X.sum()
+    results = []
+    for n_jobs in (1, 2, 4):
+        model.set_params(n_jobs=n_jobs, max_iter=3, tol=0.0, random_state=0)
+        fit_quietly(model, X, metadata=metadata)
+        theta = model.transform(X, metadata=metadata)
+        results.append([model.components_, model.doc_topics_, model.bound_, theta])
+        results[-1].append(model.score(X, metadata=metadata))
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("init", ["gibbs", "random"])
+def test_seeds_matter(init):
+    X, _ = small_corpus()
+    first, second = (fit_quietly(CTM(3, init=init, random_state=seed), X) for seed in (0, 1))
+    assert (first.components_ != second.components_).any()
+
+
+def test_a_random_state_object_is_used_up():
+    X, _ = small_corpus()
+    rng = np.random.RandomState(0)
+    first = fit_quietly(CTM(3, random_state=rng), X)
+    second = fit_quietly(CTM(3, random_state=rng), X)
+    assert_same_model(first, fit_quietly(CTM(3, random_state=np.random.RandomState(0)), X))
+    assert (first.components_ != second.components_).any()
+
+
+# Ctrl-C, in a process of its own
+
+
+CHILD = """
+    import sys, time, warnings
+    import numpy as np, scipy.sparse as sp
+    from gptm import CTM, GPTM, kernels as k
+
+    rng = np.random.default_rng(0)
+    D, V, words = {shape}
+    X = sp.csr_matrix(
+        (np.ones(D * words), (np.repeat(np.arange(D), words), rng.integers(V, size=D * words))),
+        shape=(D, V),
+    )
+    t = {{"t": rng.uniform(0, 10, D)}}
+    small = X[:20]
+    GPTM(2, kernel=k.RBF("t"), max_iter=1, tol=1.0, random_state=0).fit(small, metadata={{"t": t["t"][:20]}})
+    model = {model}
+    print("go", flush=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, metadata=t)
+    print("answered", flush=True)
+    assert model.converged_ is False
+    assert model.components_.shape == (model.n_components, V)
+    assert model.doc_topics_.shape == (D, model.n_components)
+    assert np.isfinite(model.components_).all() and np.isfinite(model.doc_topics_).all()
+    assert np.allclose(model.components_.sum(1), 1) and np.allclose(model.doc_topics_.sum(1), 1)
+    assert len(model.bound_) == model.n_iter_
+    messages = [str(w.message) for w in caught if "interrupted" in str(w.message)]
+    assert len(messages) == 1 and "warm_start=True" in messages[0], messages
+    assert np.allclose(model.transform(X[:5], metadata={{"t": t["t"][:5]}}).sum(1), 1)
+    print("iterations", model.n_iter_, flush=True)
+"""
+
+
+def interrupt(model, until, delay=0.0, shape=(4000, 1500, 100)):
+    """Interrupt the fit `delay` seconds after a line that holds `until`: (seconds to answer, iterations)."""
+    script = textwrap.dedent(CHILD).format(model=model, shape=shape)
+    child = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    watchdog = threading.Timer(60, child.kill)
+    watchdog.start()
+    try:
+        seconds = iterations = None
+        for line in child.stdout:
+            if until in line and seconds is None:
+                time.sleep(delay)
+                sent = time.perf_counter()
+                child.send_signal(signal.SIGINT)
+                until = "\0"
+            elif line.startswith("answered"):
+                seconds = time.perf_counter() - sent
+            elif line.startswith("iterations"):
+                iterations = int(line.split()[1])
+        errors = child.stderr.read()
+        assert child.wait() == 0, errors
+    finally:
+        watchdog.cancel()
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        child.stderr.close()
+    return seconds, iterations
+
+
+needs_signals = pytest.mark.skipif(os.name == "nt", reason="SIGINT reaches the whole group there")
+
+
+@needs_signals
+@pytest.mark.parametrize(
+    ("n_jobs", "choices"),
+    [(1, "kernel=None"), (2, "kernel=k.Identity(), inference='map'")],
+    ids=["variational-1", "map-2"],
+)
+def test_interrupt_during_iterations_keeps_the_model(n_jobs, choices):
+    options = f"init='random', tol=0.0, n_jobs={n_jobs}, verbose=True, random_state=0"
+    model = f"GPTM(20, {choices}, {options})"
+    seconds, iterations = interrupt(model, until="iteration    2", delay=0.05)
+    assert iterations >= 2
+    assert seconds < 1.0
+
+
+@needs_signals
+def test_interrupt_is_answered_in_time_with_many_documents():
+    model = "CTM(50, init='random', tol=0.0, verbose=True, random_state=0)"
+    seconds, _ = interrupt(model, until="iteration    1", delay=0.05, shape=(30_000, 300, 10))
+    assert seconds < 1.0
+
+
+@needs_signals
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupt_during_the_gibbs_start_keeps_a_model(n_jobs):
+    model = f"CTM(20, tol=0.0, n_jobs={n_jobs}, verbose=True, random_state=0)"
+    seconds, iterations = interrupt(model, until="go", delay=0.3)
+    assert iterations == 0
+    assert seconds < 1.0
+
+
+def test_interrupted_fit_can_go_on():
+    X, metadata = small_corpus(D=40)
+
+    def impatient(iteration, state):
+        if iteration == 3:
+            raise KeyboardInterrupt
+
+    options = {"kernel": k.RBF("t"), "warm_start": True, "tol": 1e-5, "max_iter": 500}
+    model = GPTM(3, callback=impatient, random_state=0, **options)
+    with pytest.warns(ConvergenceWarning, match=r"(?s)interrupted after 3.*warm_start=True"):
+        model.fit(X, metadata=metadata)
+    assert model.n_iter_ == 3
+    assert not model.converged_
+    stopped_at = model.bound_[-1]
+    model.set_params(callback=None).fit(X, metadata=metadata)
+    assert model.converged_
+    assert model.bound_[0] >= stopped_at
+
+
+# Topics as a table
+
+
+TEXTS = [
+    "green tea and black tea",
+    "coffee beans, roasted coffee",
+    "tea leaves",
+    "coffee, black",
+] * 5
+
+
+def test_topics_of_a_corpus_show_words():
+    corpus = Corpus.from_texts(TEXTS)
+    model = fit_quietly(GPTM(2, random_state=0), corpus)
+    table = model.topics(n_words=3)
+    assert len(table) == 2
+    assert table["share"].sum() == pytest.approx(1.0)
+    words = [row.split(", ") for row in table["words"]]
+    assert all(len(row) == 3 for row in words)
+    assert sorted(row[0] for row in words) == ["coffee", "tea"]
+    printed = table.to_string()
+    assert "coffee" in printed
+    assert "tea" in printed
+
+
+def test_topics_list_the_most_probable_words_first():
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(2, random_state=0), X)
+    for row, topic in zip(model.topics(n_words=11)["words"], model.components_, strict=True):
+        order = [int(w) for w in row.split(", ")]
+        assert sorted(order) == list(range(11))
+        assert (np.diff(topic[order]) <= 0).all()
+
+
+def test_topics_take_names_for_the_words():
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(2, random_state=0), X)
+    names = [f"word{w}" for w in range(11)]
+    named, numbered = model.topics(feature_names=names), model.topics()
+    assert len(named["words"][0].split(", ")) == 10
+    assert named["words"].str.replace("word", "").tolist() == numbered["words"].tolist()
+    pd.testing.assert_series_equal(named["share"], numbered["share"])
+    array = model.topics(feature_names=np.array(names))
+    pd.testing.assert_frame_equal(array, named)
+
+
+def test_topics_know_the_columns_of_a_data_frame():
+    X, _ = small_corpus()
+    frame = pd.DataFrame(X, columns=[f"word{w}" for w in range(11)])
+    model = fit_quietly(CTM(2, random_state=0), frame)
+    assert model.topics()["words"].str.startswith("word").all()
+
+
+def test_topic_shares_are_those_of_the_words():
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(3, random_state=0), X)
+    lengths = X.sum(axis=1)
+    expected = [sum(lengths * model.doc_topics_[:, i]) / lengths.sum() for i in range(3)]
+    assert_allclose(model.topics()["share"], expected, rtol=1e-12)
+
+
+def test_topics_name_what_is_wrong():
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(2, random_state=0), X)
+    with pytest.raises(ValueError, match=r"(?s)feature_names.*11.*2"):
+        model.topics(feature_names=["one", "two"])
+    with pytest.raises(ValueError, match=r"(?s)n_words.*0"):
+        model.topics(n_words=0)
+    assert len(model.topics(n_words=1000)["words"][0].split(", ")) == 11

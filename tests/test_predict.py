@@ -1,0 +1,249 @@
+"""New documents: what the kernel says of them and what their words add, against the reference."""
+
+import numpy as np
+import pytest
+from numpy.linalg import inv
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from scipy.special import softmax
+
+import naive
+from checks import check_gradient, check_stationary
+from gptm.means import diagonalise, document_means, dual_coefficients, solve_means
+from gptm.operators import Spectral, SpectralCross
+from gptm.predict import Parameters, infer_new, infer_new_jointly, predicted_prior
+
+KINDS = ("identity", "shared", "free", "rank one", "none")
+
+
+class Fitted:
+    """D training documents with a posterior, and n new ones, of one squared-exponential kernel."""
+
+    def __init__(self, seed=0, kind="identity", b=0.7, D=7, n=5, K=3, V=9, singular=False):
+        p = naive.random_problem(seed, D=D, V=V, K=K)
+        rng = np.random.default_rng(seed + 1000)
+        points = rng.uniform(0, 3, D + n)
+        if singular:
+            points[D // 2 : D] = points[: D - D // 2]
+        kernel = np.exp(-0.5 * (points[:, None] - points) ** 2)
+        if not singular:
+            kernel += 0.1 * np.eye(D + n)
+        self.Kxx, self.Ktx, self.Ktt = kernel[:D, :D], kernel[D:, :D], kernel[D:, D:]
+        v = rng.standard_normal(K)
+        self.B = {"rank one": np.outer(v, v), "none": np.zeros((K, K))}.get(kind)
+        if self.B is None:
+            self.B = naive.coregionalisation(kind, p.Sigma, b, p.B)
+        self.p = p
+        operator = Spectral.from_dense(self.Kxx)
+        ones = operator.rotate(np.ones((D, 1)))[:, 0]
+        means = solve_means(
+            operator, operator.rotate(p.lam), ones, p.mu, diagonalise(p.Sigma, self.B)
+        )
+        self.F = document_means(operator, means)
+        alpha = dual_coefficients(operator, means)
+        self.parameters = Parameters(np.ascontiguousarray(p.beta.T), p.mu, p.Sigma, self.B, alpha)
+        self.cross = SpectralCross(operator, self.Ktx, self.Ktt)
+        self.X = np.array([rng.multinomial(rng.integers(5, 40), p.beta[d % K]) for d in range(n)])
+        self.X = self.X.astype(float)
+
+    def prior_of(self, rows):
+        return predicted_prior(
+            self.parameters,
+            SpectralCross(self.cross.training, self.Ktx[rows], np.diag(self.Ktt)[rows]),
+        )
+
+    def infer(self, rows, n_jobs=1):
+        rows = np.arange(len(self.X))[rows]
+        return infer_new(
+            csr_matrix(self.X[rows]), self.prior_of(rows), self.parameters.beta_T, n_jobs
+        )
+
+
+def prior_covariance(prior, d):
+    return inv(prior.T @ np.diag(prior.weight[d]) @ prior.T.T)
+
+
+# What the kernel says
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("singular", [False, True])
+def test_predicted_prior(kind, seed, singular):
+    fitted = Fitted(seed, kind, singular=singular)
+    p = fitted.p
+    prior = predicted_prior(fitted.parameters, fitted.cross)
+    means, covs = naive.predict_eta(
+        p.lam, p.mu, p.Sigma, fitted.B, fitted.Kxx, fitted.Ktx, np.diag(fitted.Ktt)
+    )
+    assert_allclose(prior.mean, means, rtol=1e-8, atol=1e-10)
+    for d, cov in enumerate(covs):
+        assert_allclose(prior_covariance(prior, d), cov, rtol=1e-8, atol=1e-10)
+
+
+def test_prediction_far_away_is_the_prior():
+    """No relation to the training documents: N(mu, Sigma + k(x, x) B)."""
+    fitted = Fitted(kind="free")
+    own = np.array([0.5, 2.0])
+    nothing = SpectralCross(fitted.cross.training, None, own)
+    prior = predicted_prior(fitted.parameters, nothing)
+    for d in range(2):
+        assert_allclose(prior.mean[d], fitted.p.mu)
+        assert_allclose(prior_covariance(prior, d), fitted.p.Sigma + own[d] * fitted.B, rtol=1e-10)
+
+
+def test_prediction_at_a_training_document_is_its_mean():
+    """With the kernel's own value and no further noise, F_* is F."""
+    fitted = Fitted(kind="free")
+    again = SpectralCross(fitted.cross.training, fitted.Kxx[:3], np.diag(fitted.Kxx)[:3])
+    prior = predicted_prior(fitted.parameters, again)
+    assert_allclose(prior.mean, fitted.p.mu + fitted.F[:3], rtol=1e-9, atol=1e-11)
+    cov = naive.posterior_F(fitted.p.lam, fitted.p.mu, fitted.p.Sigma, fitted.B, fitted.Kxx)[1]
+    for d, block in enumerate(naive.document_blocks(cov, 7, 3)[:3]):
+        assert_allclose(prior_covariance(prior, d), fitted.p.Sigma + block, rtol=1e-8, atol=1e-10)
+
+
+# What the words add, each document alone
+
+
+@pytest.mark.parametrize("kind", ["identity", "shared", "free"])
+def test_infer_new_ends_at_the_maximum_of_each_document(kind):
+    fitted = Fitted(1, kind)
+    prior = predicted_prior(fitted.parameters, fitted.cross)
+    lam, nu2 = fitted.infer(slice(None))
+    for d, x_d in enumerate(fitted.X):
+        Sigma = prior_covariance(prior, d)
+        arguments = x_d, fitted.p.beta, prior.mean[d], Sigma
+        best = naive.optimise_document(*arguments, lam[d], nu2[d])
+        top = naive.document_bound(*arguments[:2], *best, *arguments[2:])
+        reached = naive.document_bound(*arguments[:2], lam[d], nu2[d], *arguments[2:])
+        assert reached >= top - 1e-5
+        assert_allclose(lam[d], best[0], atol=2e-3)
+
+
+def test_new_documents_do_not_see_one_another():
+    fitted = Fitted(kind="free", n=9)
+    together = fitted.infer(slice(None))
+    threads = fitted.infer(slice(None), n_jobs=2)
+    assert np.array_equal(threads.lam, together.lam)
+    for rows in ([0], [4, 2], [8, 7, 6, 5, 4, 3, 2, 1, 0]):
+        some = fitted.infer(rows)
+        assert_allclose(some.lam, together.lam[rows], rtol=1e-12)
+        assert_allclose(some.nu2, together.nu2[rows], rtol=1e-12)
+
+
+def test_new_document_without_words_keeps_the_prior():
+    fitted = Fitted(kind="free")
+    fitted.X[[1, 3]] = 0
+    prior = predicted_prior(fitted.parameters, fitted.cross)
+    lam, nu2 = fitted.infer(slice(None))
+    for d in (1, 3):
+        assert_allclose(lam[d], prior.mean[d], rtol=1e-12)
+        assert_allclose(nu2[d], 1 / np.diag(inv(prior_covariance(prior, d))), rtol=1e-10)
+    assert np.abs(lam[0] - prior.mean[0]).max() > 0.01
+
+
+# The paper's way, jointly
+
+
+def joint(fitted):
+    posterior, F_new = infer_new_jointly(
+        csr_matrix(fitted.X), fitted.parameters, fitted.cross, n_jobs=1
+    )
+    F_bar = naive.conditional_mean(fitted.F, fitted.Kxx, fitted.Ktx)
+    Kbar = naive.conditional_kernel(fitted.Kxx, fitted.Ktx, fitted.Ktt)
+    return posterior, F_new, F_bar, Kbar
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_joint_means_solve_the_corrected_equation(seed):
+    """With B = I: eq. 20 with its right-hand side put right, which is where (19) is stationary."""
+    fitted = Fitted(seed, "identity", b=1.0)
+    posterior, F_new, F_bar, Kbar = joint(fitted)
+    lam, Sigma = posterior.lam - fitted.p.mu, fitted.p.Sigma
+    expected = naive.map_new_documents_F(lam, F_bar, Sigma, Kbar)
+    assert_allclose(F_new, expected, rtol=1e-7, atol=1e-9)
+    check_stationary(lambda F: naive.objective_19(F, lam, F_bar, Sigma, Kbar), F_new, tol=1e-6)
+    assert np.abs(F_new - F_bar).max() > 0.01
+
+
+@pytest.mark.parametrize("kind", ["identity", "shared", "free"])
+def test_joint_means_of_any_coregionalisation(kind):
+    fitted = Fitted(2, kind)
+    posterior, F_new, F_bar, Kbar = joint(fitted)
+    args = fitted.p.mu, fitted.p.Sigma, fitted.B, Kbar
+    change = naive.posterior_F(posterior.lam - F_bar, *args)[0]
+    assert_allclose(F_new, F_bar + change, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("b", [0.1, 1.0, 100.0, 2000.0])
+def test_joint_inference_ends_at_the_joint_maximum(b):
+    """Over lam, nu2 and F_* at once; a strong kernel must not leave it halfway there.
+
+    With F_* at its maximum, lam - mu - F_bar has the quadratic penalty of its marginal covariance.
+    """
+    fitted = Fitted(3, "identity", b=b)
+    posterior, _, F_bar, Kbar = joint(fitted)
+    p, shape = fitted.p, posterior.lam.shape
+    P, S_inv = inv(p.Sigma), inv(naive.marginal_covariance(p.Sigma, fitted.B, Kbar))
+
+    def negative(y):
+        lam, nu2 = y[0], np.exp(y[1])
+        r = (lam - p.mu - F_bar).ravel()
+        words = sum(naive.words_and_normaliser(*row) for row in rows(lam, nu2))
+        return -words + 0.5 * r @ S_inv @ r + 0.5 * np.sum(np.diag(P) * nu2 - y[1])
+
+    def rows(lam, nu2):
+        return ((x_d, p.beta, lam[d], nu2[d]) for d, x_d in enumerate(fitted.X))
+
+    def negative_gradient(y):
+        lam, nu2 = y[0], np.exp(y[1])
+        pull = (S_inv @ (lam - p.mu - F_bar).ravel()).reshape(shape)
+        t = fitted.X.sum(axis=1)[:, None] * softmax(lam + nu2 / 2, axis=1)
+        n = np.array([x_d @ naive.phi(lam[d], p.beta) for d, x_d in enumerate(fitted.X)])
+        return np.array([pull + t - n, 0.5 * (np.diag(P) * nu2 + t * nu2 - 1)])
+
+    reached = np.array([posterior.lam, np.log(posterior.nu2)])
+    check_gradient(negative, negative_gradient, reached + 0.1)
+    best = minimize(
+        lambda y: negative(y.reshape(2, *shape)),
+        reached.ravel(),
+        jac=lambda y: negative_gradient(y.reshape(2, *shape)).ravel(),
+        method="BFGS",
+        options={"gtol": 1e-7},
+    )
+    assert negative(reached) <= best.fun + 1e-5
+
+
+def test_joint_inference_of_documents_without_words():
+    """All empty: nothing moves F_* away from F_bar."""
+    fitted = Fitted(0, "identity", b=1.0)
+    fitted.X[:] = 0
+    posterior, F_new, F_bar, _ = joint(fitted)
+    assert_allclose(F_new, F_bar, rtol=1e-7, atol=1e-9)
+    assert_allclose(posterior.lam, fitted.p.mu + F_bar, rtol=1e-7, atol=1e-9)
+
+
+def test_joint_inference_couples_documents():
+    """Words of one document move the mean of another one: the paper's procedure."""
+    fitted = Fitted(1, "identity", b=1.0)
+    before = joint(fitted)[1]
+    fitted.X[0] = 30 * fitted.X[0]
+    after = joint(fitted)[1]
+    assert np.abs(after[1:] - before[1:]).max() > 1e-3
+
+
+def test_joint_inference_of_known_documents():
+    """New documents that repeat training documents have no freedom left: F_* is F."""
+    fitted = Fitted(0, "free")
+    fitted.cross = SpectralCross(fitted.cross.training, fitted.Kxx[:5], fitted.Kxx[:5, :5])
+    _, F_new = infer_new_jointly(csr_matrix(fitted.X), fitted.parameters, fitted.cross, n_jobs=1)
+    assert_allclose(F_new, fitted.F[:5], rtol=1e-7, atol=1e-9)
+
+
+def test_joint_inference_of_no_documents():
+    fitted = Fitted(0, "free")
+    cross = SpectralCross(fitted.cross.training, np.empty((0, 7)), np.empty((0, 0)))
+    posterior, F_new = infer_new_jointly(csr_matrix((0, 9)), fitted.parameters, cross, n_jobs=1)
+    assert posterior.lam.shape == posterior.nu2.shape == F_new.shape == (0, 3)

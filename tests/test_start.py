@@ -1,0 +1,435 @@
+"""Where EM starts: Gibbs, anchor words, random handfuls, given topics; and the threads beneath."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_matrix
+from threadpoolctl import threadpool_info
+
+from gptm import em, gibbs, parallel, start
+from gptm.gibbs import run_gibbs
+from gptm.operators import Spectral
+from gptm.parallel import blocks, n_threads, ordered_map, shards, single_threaded_blas
+from gptm.spectral import spectral_topics
+from gptm.start import make_start
+
+INITS = ("gibbs", "spectral", "random", "array")
+
+
+def anchored_corpus(seed, D=300, V=30, K=3, length=60):
+    """Counts and topics (K, V); each topic's first word occurs in no other topic."""
+    rng = np.random.default_rng(seed)
+    beta = rng.dirichlet(np.full(V - K, 0.3), K) * 0.8
+    beta = np.hstack([0.2 * np.eye(K), beta])
+    theta = rng.dirichlet(np.full(K, 0.2), D)
+    X = np.array([rng.multinomial(length, row) for row in theta @ beta])
+    return csr_matrix(X.astype(float)), beta
+
+
+def matched(found, true):
+    """Rows of `found` in the order that fits the rows of `true` best."""
+    distance = np.abs(found[None, :, :] - true[:, None, :]).sum(axis=2)
+    return found[linear_sum_assignment(distance)[1]]
+
+
+def make_problem(counts, n_jobs=1, smoothing=0.01):
+    return em.Problem(
+        counts,
+        Spectral.constant_diagonal(counts.shape[0], 0.0),
+        inference="variational",
+        coregionalization="none",
+        learn_covariance=True,
+        learn_strength=False,
+        fit_mean=True,
+        smoothing=smoothing,
+        n_jobs=n_jobs,
+    )
+
+
+def start_from(init, counts, K=3, seed=0, **choices):
+    problem = make_problem(counts, **choices)
+    if init == "array":
+        rng = np.random.default_rng(seed)
+        init = rng.dirichlet(np.ones(counts.shape[1]), K)
+        init[0, 0] = 0.0 if counts.shape[1] > 1 else 1.0
+    return make_start(init, problem, K, np.random.RandomState(seed)).state
+
+
+def tokens_of(counts):
+    return np.asarray(counts.sum(axis=0)).ravel()
+
+
+# Gibbs
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    monkeypatch.setattr(gibbs, "MIN_SHARD", 300)
+
+
+def gibbs_run(counts, K=3, seed=0, **choices):
+    found, complete = run_gibbs(counts, K, np.random.RandomState(seed), **choices)
+    assert complete
+    return found
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_gibbs_depends_on_the_seed_and_not_on_threads():
+    counts, _ = anchored_corpus(0, D=80)
+    one = gibbs_run(counts, n_sweeps=10)
+    for n_jobs in (1, 2, 3):
+        same = gibbs_run(counts, n_sweeps=10, n_jobs=n_jobs)
+        assert np.array_equal(same.word_topic, one.word_topic)
+        assert np.array_equal(same.posterior.lam, one.posterior.lam)
+    other = gibbs_run(counts, n_sweeps=10, seed=1)
+    assert not np.array_equal(other.word_topic, one.word_topic)
+
+
+@pytest.mark.parametrize("min_shard", [100, 10**9])
+def test_gibbs_conserves_tokens(monkeypatch, min_shard):
+    """Over any number of shards: each word and each document keeps its tokens."""
+    monkeypatch.setattr(gibbs, "MIN_SHARD", min_shard)
+    counts, _ = anchored_corpus(1, D=40)
+    found = gibbs_run(counts, n_sweeps=7)
+    assert np.array_equal(found.word_topic.sum(axis=1), tokens_of(counts))
+    assert found.word_topic.min() >= 0
+    in_document = 1 / found.posterior.nu2 - 1
+    assert_allclose(in_document.sum(axis=1), np.asarray(counts.sum(axis=1)).ravel(), rtol=1e-6)
+    assert_allclose(in_document.sum(axis=0), found.word_topic.sum(axis=0), rtol=1e-6)
+
+
+def test_gibbs_posterior_is_centred_and_finite():
+    counts, _ = anchored_corpus(1, D=20)
+    lam, nu2 = gibbs_run(counts, n_sweeps=3).posterior
+    assert_allclose(lam.sum(axis=1), 0, atol=1e-10)
+    share = (1 / nu2 - 1 + gibbs.ALPHA) / (1 / nu2 - 1 + gibbs.ALPHA).sum(axis=1, keepdims=True)
+    assert_allclose(np.exp(lam) / np.exp(lam).sum(axis=1, keepdims=True), share, rtol=1e-9)
+
+
+def test_gibbs_finds_the_topics():
+    counts, beta = anchored_corpus(2)
+    found = gibbs_run(counts)
+    topics = (found.word_topic / found.word_topic.sum(axis=0)).T
+    assert np.abs(matched(topics, beta) - beta).sum(axis=1).max() < 0.2
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((3, 4)),
+        np.array([[0, 2, 0, 1]]),
+        np.array([[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]),
+    ],
+    ids=["no words", "one document", "one token"],
+)
+@pytest.mark.parametrize("K", [1, 6])
+def test_gibbs_of_hardly_anything(X, K):
+    found = gibbs_run(csr_matrix(X.astype(float)), K)
+    assert found.word_topic.shape == (4, K)
+    assert np.array_equal(found.word_topic.sum(axis=1), X.sum(axis=0))
+    assert np.all(np.isfinite(found.posterior.lam))
+    assert np.all(found.posterior.nu2 > 0)
+
+
+def test_gibbs_caps_huge_counts():
+    found = gibbs_run(csr_matrix([[1e12, 3.0], [0.0, 2.0]]), 2, n_sweeps=3)
+    assert np.array_equal(found.word_topic.sum(axis=1), [gibbs.CAP, 5])
+
+
+def test_gibbs_rounds_fractions_but_keeps_every_cell():
+    X = csr_matrix(np.array([[0.1, 1.4, 0.0], [2.6, 0.0, 0.49]]))
+    found = gibbs_run(X, 2, n_sweeps=3)
+    assert np.array_equal(found.word_topic.sum(axis=1), [1 + 3, 1, 1])
+
+
+def test_gibbs_after_an_interrupt(monkeypatch):
+    """Says that it was not complete, and its counts are whole all the same."""
+    counts, _ = anchored_corpus(3, D=20)
+    calls = []
+
+    def interrupted(function, items, n_jobs):
+        calls.append(1)
+        results = ordered_map(function, items, n_jobs)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return results
+
+    monkeypatch.setattr(gibbs, "ordered_map", interrupted)
+    found, complete = run_gibbs(counts, 3, np.random.RandomState(0))
+    assert not complete
+    assert len(calls) == 3
+    assert np.array_equal(found.word_topic.sum(axis=1), tokens_of(counts))
+    in_document = 1 / found.posterior.nu2 - 1
+    assert_allclose(in_document.sum(axis=0), found.word_topic.sum(axis=0), rtol=1e-6)
+
+
+# Anchor words
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_spectral_finds_the_topics_of_a_separable_corpus(seed):
+    counts, beta = anchored_corpus(seed, D=2000)
+    topics = spectral_topics(counts, 3).T
+    assert np.abs(matched(topics, beta) - beta).sum(axis=1).max() < 0.2
+
+
+def test_spectral_leaves_nothing_to_chance():
+    counts, _ = anchored_corpus(0)
+    one = spectral_topics(counts, 3)
+    assert np.array_equal(spectral_topics(counts, 3), one)
+    order = np.random.default_rng(0).permutation(counts.shape[0])
+    assert_allclose(spectral_topics(counts[order], 3), one, rtol=1e-6, atol=1e-12)
+    assert np.array_equal(
+        start_from("spectral", counts, seed=1).beta_T, start_from("spectral", counts).beta_T
+    )
+
+
+def test_spectral_of_words_that_never_occur():
+    counts, _ = anchored_corpus(0)
+    wider = csr_matrix(np.hstack([counts.toarray(), np.zeros((counts.shape[0], 4))]))
+    topics = spectral_topics(wider, 3)
+    assert_allclose(topics.sum(axis=0), 1, rtol=1e-12)
+    assert topics[-4:].max() < 1e-3
+
+
+# Every start
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize(
+    ("name", "D", "V", "K"),
+    [
+        ("ordinary", 30, 12, 3),
+        ("one topic", 30, 12, 1),
+        ("more topics than words", 30, 4, 7),
+        ("more topics than documents", 3, 12, 7),
+        ("one document", 1, 12, 3),
+        ("one word", 10, 1, 3),
+    ],
+)
+def test_every_start_is_positive_and_sums_to_one(init, name, D, V, K):
+    rng = np.random.default_rng(0)
+    counts = csr_matrix(rng.poisson(1.0, (D, V)).astype(float))
+    state = start_from(init, counts, K)
+    assert state.beta_T.shape == (V, K)
+    assert state.beta_T.flags.c_contiguous
+    assert state.beta_T.min() > 0
+    assert_allclose(state.beta_T.sum(axis=0), 1, rtol=1e-12)
+    assert state.posterior.lam.shape == state.posterior.nu2.shape == (D, K)
+    state = next(em.iterate(make_problem(counts), state))
+    assert np.isfinite(state.bound)
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("smoothing", [0.0, 0.01])
+def test_every_start_of_an_empty_corpus(init, smoothing):
+    state = start_from(init, csr_matrix((3, 4)), smoothing=smoothing)
+    assert state.beta_T.min() > 0
+    assert_allclose(state.beta_T.sum(axis=0), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("init", ["gibbs", "random"])
+def test_start_depends_on_the_seed(init):
+    counts, _ = anchored_corpus(0, D=30)
+    one = start_from(init, counts).beta_T
+    assert np.array_equal(start_from(init, counts).beta_T, one)
+    assert np.abs(start_from(init, counts, seed=1).beta_T - one).max() > 1e-3
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_gibbs_start_does_not_depend_on_threads():
+    counts, _ = anchored_corpus(0, D=60)
+    one, two = (start_from("gibbs", counts, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert np.array_equal(one.beta_T, two.beta_T)
+    assert np.array_equal(one.posterior.lam, two.posterior.lam)
+    assert one.bound == two.bound
+
+
+def test_gibbs_start_is_the_best_of_its_chains(monkeypatch):
+    counts, _ = anchored_corpus(4, D=40)
+    best = start_from("gibbs", counts)
+    seeds = np.random.RandomState(0).randint(2**31, size=start.CHAINS)
+    bounds = []
+    for seed in seeds:
+        found, _ = run_gibbs(counts, 3, np.random.RandomState(seed))
+        beta_T = (found.word_topic + 0.01) / (found.word_topic + 0.01).sum(axis=0)
+        problem = make_problem(counts)
+        state = em.initial_state(problem, beta_T, found.posterior)
+        bounds.append(next(em.iterate(problem, state)).bound)
+    assert len(set(bounds)) > 1
+    assert_allclose(best.bound, max(bounds), rtol=1e-9)
+
+    monkeypatch.setattr(start, "MANY_TOKENS", 10)
+    single = start_from("gibbs", counts)
+    assert single.bound == -np.inf
+    assert single.statistics is None
+
+
+def test_random_topics_differ():
+    """Also where all documents are alike."""
+    counts = csr_matrix(np.ones((5, 6)))
+    beta_T = start_from("random", counts).beta_T
+    assert np.abs(beta_T[:, 0] - beta_T[:, 1]).max() > 1e-3
+
+
+def test_given_topics_are_kept():
+    given_topics = np.random.default_rng(0).dirichlet(np.ones(6), 3)
+    counts = csr_matrix(np.ones((5, 6)))
+    state = make_start(given_topics, make_problem(counts), 3, np.random.RandomState(0)).state
+    assert_allclose(state.beta_T.T, given_topics, atol=1e-10)
+    unscaled = make_start(7 * given_topics, make_problem(counts), 3, np.random.RandomState(0)).state
+    assert_allclose(unscaled.beta_T, state.beta_T, rtol=1e-12)
+
+
+# Threads
+
+
+@settings(deadline=None, derandomize=True)
+@given(start=st.integers(0, 50), length=st.integers(0, 60), size=st.integers(1, 20))
+def test_blocks_cover_everything_once(start, length, size):
+    pieces = blocks(start, start + length, size)
+    covered = [i for piece in pieces for i in range(piece.start, piece.stop)]
+    assert covered == list(range(start, start + length))
+    assert all(1 <= piece.stop - piece.start <= size for piece in pieces)
+
+
+@settings(deadline=None, derandomize=True)
+@given(weights=st.lists(st.integers(0, 100), min_size=1, max_size=60), n_shards=st.integers(1, 10))
+def test_shards_cover_everything_once(weights, n_shards):
+    pieces = shards(np.array(weights), n_shards)
+    covered = [i for piece in pieces for i in range(piece.start, piece.stop)]
+    assert covered == list(range(len(weights)))
+    assert 1 <= len(pieces) <= n_shards
+    assert all(piece.stop > piece.start for piece in pieces)
+
+
+def test_shards_are_about_equal():
+    weights = np.random.default_rng(0).integers(1, 20, 1000)
+    pieces = shards(weights, 8)
+    assert len(pieces) == 8
+    for piece in pieces:
+        assert abs(weights[piece].sum() - weights.sum() / 8) <= 20
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 5])
+def test_ordered_map_keeps_the_order(n_jobs):
+    """The first item is the last one to finish where there are threads to overtake it."""
+    rest_done = threading.Event()
+    several = n_threads(n_jobs) > 1
+
+    def square(item, checkpoint):
+        checkpoint()
+        if item == 0 and several:
+            assert rest_done.wait(10)
+        if item == 19:
+            rest_done.set()
+        return item**2
+
+    assert ordered_map(square, list(range(20)), n_jobs) == [item**2 for item in range(20)]
+    assert ordered_map(square, [], n_jobs) == []
+
+
+def test_ordered_map_runs_at_once():
+    barrier = threading.Barrier(2, timeout=10)
+    assert ordered_map(lambda item, _: barrier.wait() >= 0, [0, 1], 2) == [True, True]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_exception_reaches_the_caller(n_jobs, error):
+    def fail(item, checkpoint):
+        if item == 3:
+            raise error("item three")
+        return item
+
+    with pytest.raises(error, match="item three"):
+        ordered_map(fail, list(range(6)), n_jobs)
+
+
+def test_exception_cancels_the_rest():
+    """What waits is not started, what runs ends at its next checkpoint, no thread is left."""
+    started, ended = [], []
+    second_runs = threading.Event()
+    before = threading.active_count()
+
+    def work(item, checkpoint):
+        started.append(item)
+        if item == 0:
+            assert second_runs.wait(10)
+            raise ValueError("first")
+        second_runs.set()
+        try:
+            for _ in range(2000):
+                checkpoint()
+                threading.Event().wait(0.005)
+        except parallel.Cancelled:
+            ended.append(item)
+            raise
+
+    with pytest.raises(ValueError, match="first"):
+        ordered_map(work, list(range(100)), 2)
+    assert ended
+    assert len(started) <= 4
+    assert threading.active_count() == before
+
+
+def test_exception_without_threads_leaves_the_rest_alone():
+    started = []
+
+    def work(item, checkpoint):
+        started.append(item)
+        if item == 2:
+            raise ValueError("third")
+
+    with pytest.raises(ValueError, match="third"):
+        ordered_map(work, list(range(100)), 1)
+    assert started == [0, 1, 2]
+
+
+def test_interruptible_returns_and_raises():
+    assert parallel.interruptible(lambda: 42) == 42
+    with pytest.raises(ZeroDivisionError):
+        parallel.interruptible(lambda: 1 // 0)
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_single_threaded_blas_is_nested_and_restored():
+    before = blas_threads()
+    assert before
+    with single_threaded_blas():
+        assert set(blas_threads()) == {1}
+        with single_threaded_blas():
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+    with pytest.raises(ValueError, match="inside"), single_threaded_blas():
+        raise ValueError("inside")
+    assert blas_threads() == before
+
+
+def test_single_threaded_blas_across_threads():
+    """The limit holds until the last of several users has left, whoever came first."""
+    before = blas_threads()
+    inside, leave = threading.Event(), threading.Event()
+
+    def user():
+        with single_threaded_blas():
+            inside.set()
+            leave.wait(10)
+
+    other = threading.Thread(target=user)
+    with single_threaded_blas():
+        other.start()
+        assert inside.wait(10)
+    assert set(blas_threads()) == {1}
+    leave.set()
+    other.join()
+    assert blas_threads() == before
