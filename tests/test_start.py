@@ -4,12 +4,13 @@ import threading
 
 import numpy as np
 import pytest
+import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gptm import em, gibbs, parallel, start
 from gptm.gibbs import run_gibbs
@@ -401,35 +402,83 @@ def blas_threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
-def test_single_threaded_blas_is_nested_and_restored():
+@pytest.fixture
+def blas():
+    """The numbers of BLAS threads before the test, which are put back after it."""
+    forget_the_thread_in_control()
     before = blas_threads()
-    assert before
+    yield before
+    for thread in threading.enumerate():
+        if isinstance(thread, BlasUser):
+            thread.leave()
+    forget_the_thread_in_control()
+    threadpool_limits(limits=max(before), user_api="blas")
+    forget_the_thread_in_control()
+
+
+def forget_the_thread_in_control():
+    """Newer threadpoolctl lets one thread alone set OpenBLAS's limit, until it lets go of it."""
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
+class BlasUser(threading.Thread):
+    """A thread that is inside `single_threaded_blas` from `enter()` to `leave()`."""
+
+    def __init__(self):
+        super().__init__()
+        self.inside, self.may_leave = threading.Event(), threading.Event()
+
+    def run(self):
+        with single_threaded_blas():
+            self.seen = blas_threads()
+            self.inside.set()
+            self.may_leave.wait(10)
+
+    def enter(self):
+        self.start()
+        assert self.inside.wait(10)
+
+    def leave(self):
+        self.may_leave.set()
+        self.join()
+
+
+def test_single_threaded_blas_is_nested_and_restored(blas):
+    assert blas
     with single_threaded_blas():
         assert set(blas_threads()) == {1}
         with single_threaded_blas():
             assert set(blas_threads()) == {1}
         assert set(blas_threads()) == {1}
-    assert blas_threads() == before
+    assert blas_threads() == blas
     with pytest.raises(ValueError, match="inside"), single_threaded_blas():
         raise ValueError("inside")
-    assert blas_threads() == before
+    assert blas_threads() == blas
 
 
-def test_single_threaded_blas_across_threads():
-    """The limit holds until the last of several users has left, whoever came first."""
-    before = blas_threads()
-    inside, leave = threading.Event(), threading.Event()
-
-    def user():
-        with single_threaded_blas():
-            inside.set()
-            leave.wait(10)
-
-    other = threading.Thread(target=user)
+def test_single_threaded_blas_is_lifted_by_the_last_user(blas):
+    """The limit holds until the last of several threads has left, whoever came first."""
+    other = BlasUser()
     with single_threaded_blas():
-        other.start()
-        assert inside.wait(10)
+        other.enter()
     assert set(blas_threads()) == {1}
-    leave.set()
-    other.join()
-    assert blas_threads() == before
+    other.leave()
+    assert blas_threads() == blas
+
+
+def test_single_threaded_blas_of_one_thread_after_another(blas):
+    """A thread that had the limit once does not keep others from it later."""
+    with single_threaded_blas():
+        pass
+    first, second = BlasUser(), BlasUser()
+    first.enter()
+    assert set(first.seen) == {1}
+    second.enter()
+    first.leave()
+    assert set(blas_threads()) == {1}
+    with single_threaded_blas():
+        second.leave()
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == blas

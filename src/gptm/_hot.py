@@ -183,7 +183,7 @@ def optimise_document(words, counts, m, P, beta_T, lam, nu2, max_inner, tol, wor
 
     Returns the words and normaliser terms of l_d and the number of inner iterations. Each of them takes nu2
     to its optimum for the present zeta (eq. 10), then lam by a damped Newton step that never lowers l_d.
-    It stops when the step promises less than `tol` nats per token.
+    It stops when both promise less than `tol` nats per token.
     """
     K = lam.shape[0]
     n, n_new, e, t, g, x, y, trial, pull = work[:9]
@@ -198,8 +198,11 @@ def optimise_document(words, counts, m, P, beta_T, lam, nu2, max_inner, tol, wor
         zeta = 0.0
         for i in range(K):
             zeta += e[i] * np.exp(0.5 * nu2[i])
+        moved = 0.0  # twice what nu2 gained, to second order
         for i in range(K):
-            nu2[i] = solve_nu2(P[i, i], N * e[i] / zeta, nu2[i])
+            old = nu2[i]
+            nu2[i] = solve_nu2(P[i, i], N * e[i] / zeta, old)
+            moved += (1.0 - old / nu2[i]) ** 2
         zeta = 0.0
         for i in range(K):
             t[i] = e[i] * np.exp(0.5 * nu2[i])
@@ -219,7 +222,9 @@ def optimise_document(words, counts, m, P, beta_T, lam, nu2, max_inner, tol, wor
         for i in range(K):
             promise += g[i] * x[i]
         if not promise > tol * max(N, 1.0):
-            return present + 0.5 * quad, inner + 1
+            if not moved > tol * max(N, 1.0):
+                return present + 0.5 * quad, inner + 1
+            continue  # lam is where it should be; nu2 and zeta still settle with each other
 
         step = 1.0
         while True:

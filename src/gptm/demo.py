@@ -62,10 +62,12 @@ def main() -> int:
     training, test = corpus[~held_out], corpus[held_out]
     model = GPTM(N_TOPICS, kernel=k.Matern("date"), random_state=0, n_jobs=-1, verbose=True)
     model.fit(training)
-    print_topics(model, training.metadata["date"])
+    print_topics(model, paragraphs["date"][~held_out])
 
     without = CTM(N_TOPICS, random_state=0, n_jobs=-1).fit(training)
-    print("\nperplexity of held-out words, lower is better, with 50 / 20 / 5 % of a paragraph seen:")
+    print(
+        "\nperplexity of held-out words, lower is better, with 50 / 20 / 5 % of a paragraph seen:"
+    )
     for name, fitted in (("GPTM with time", model), ("CTM, words only", without)):
         scores = [fitted.perplexity(test, observed=share) for share in (0.5, 0.2, 0.05)]
         print(f"  {name:<16}", " / ".join(f"{score:.0f}" for score in scores))

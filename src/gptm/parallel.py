@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import joblib
 import numpy as np
+import threadpoolctl
 from threadpoolctl import threadpool_limits
 
 Item = TypeVar("Item")
@@ -94,6 +95,7 @@ def single_threaded_blas() -> Iterator[None]:
     with _blas_lock:
         if _blas_users == 0:
             _blas_limits = threadpool_limits(limits=1, user_api="blas")
+            _let_go_of_blas()
         _blas_users += 1
     try:
         yield
@@ -102,7 +104,15 @@ def single_threaded_blas() -> Iterator[None]:
             _blas_users -= 1
             if _blas_users == 0 and _blas_limits is not None:
                 _blas_limits.restore_original_limits()
+                _let_go_of_blas()
                 _blas_limits = None
+
+
+def _let_go_of_blas() -> None:
+    """Let any thread lift the limit: newer threadpoolctl reserves that to the one that set it."""
+    let_go = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if let_go is not None:
+        let_go()
 
 
 def _forget_blas_users() -> None:

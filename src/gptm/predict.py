@@ -1,5 +1,6 @@
 """New documents: what the kernel expects of them, then what their words say."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from gptm.operators import Cross
 
 MAX_INNER = 500
 TOL = 1e-9  # nats per token
-_JOINT_ITERATIONS = 200
+_JOINT_ITERATIONS = 1000
 _JOINT_TOL = 1e-8
 
 
@@ -53,19 +54,43 @@ def infer_new_jointly(
     operator = cross.conditional()
     basis: Basis = diagonalise(parameters.Sigma, parameters.B)
     F_bar = cross.mean(parameters.alpha)
-    F_new = F_bar
     rotated_ones = operator.rotate(np.ones((n, 1)))[:, 0]
-    posterior = prior_start(Prior(parameters.mu + F_new, basis.T, np.ones((1, K))))
-    for _ in range(_JOINT_ITERATIONS):
-        prior = Prior(parameters.mu + F_new, basis.T, np.ones((1, K)))
-        posterior, _statistics = infer_documents(
+    shared = np.ones((1, K))
+    posterior = prior_start(Prior(parameters.mu + F_bar, basis.T, shared))
+
+    def updated(F_new: Array) -> Array:
+        nonlocal posterior
+        prior = Prior(parameters.mu + F_new, basis.T, shared)
+        posterior, _ = infer_documents(
             counts, prior, parameters.beta_T, posterior, max_inner=MAX_INNER, tol=TOL, n_jobs=n_jobs
         )
         rotated = operator.rotate(posterior.lam - F_bar)
         means = solve_means(operator, rotated, rotated_ones, parameters.mu, basis)
-        previous, F_new = F_new, F_bar + document_means(operator, means)
-        if np.abs(F_new - previous).max(initial=0.0) <= _JOINT_TOL * (
-            1.0 + np.abs(F_new).max(initial=0.0)
-        ):
-            break
+        return F_bar + document_means(operator, means)
+
+    F_new = fixed_point(updated, F_bar, tol=_JOINT_TOL, max_iter=_JOINT_ITERATIONS)
     return posterior, F_new
+
+
+def fixed_point(
+    update: Callable[[Array], Array], x: Array, *, tol: float, max_iter: int, memory: int = 8
+) -> Array:
+    """x with update(x) = x, by Anderson's extrapolation from the last few steps.
+
+    Plain alternation creeps where the kernel is strong: each step moves F by a share of Sigma / (Sigma + kernel) only.
+    The result is always the outcome of a plain update.
+    """
+    points: list[Array] = []
+    images: list[Array] = []
+    for _ in range(max_iter):
+        image = update(x)
+        if np.abs(image - x).max(initial=0.0) <= tol * (1.0 + np.abs(image).max(initial=0.0)):
+            break
+        points, images = [*points, x][-memory:], [*images, image][-memory:]
+        residuals = np.stack([(g - p).ravel() for p, g in zip(points, images, strict=True)])
+        steps, moves = np.diff(residuals, axis=0), np.diff(np.stack(images), axis=0)
+        if np.linalg.norm(residuals[-1]) > 2.0 * np.linalg.norm(residuals, axis=1).min():
+            points, images, steps = [], [], steps[:0]  # extrapolated too far: begin again
+        weights = np.linalg.lstsq(steps.T, residuals[-1], rcond=None)[0]
+        x = image - np.tensordot(weights, moves[: len(weights)], axes=1)
+    return image
