@@ -17,7 +17,7 @@ from gptm import em, estep
 from gptm.estep import Posterior, Prior, infer_documents
 from gptm.means import diagonalise, document_means, dual_coefficients, solve_means
 from gptm.mstep import update_beta
-from gptm.operators import Spectral
+from gptm.operators import LowRank, Operator, Spectral
 
 few = settings(max_examples=4, deadline=None, derandomize=True)
 seeds = st.integers(0, 10**6)
@@ -109,7 +109,7 @@ class Case:
 
 
 def make_problem(mode, X, Kxx, smoothing=0.02, n_jobs=1):
-    operator = Kxx if isinstance(Kxx, Spectral) else Spectral.from_dense(Kxx)
+    operator = Kxx if isinstance(Kxx, Operator) else Spectral.from_dense(Kxx)
     counts = X if isinstance(X, csr_matrix) else csr_matrix(X)
     return em.Problem(counts, operator, smoothing=smoothing, n_jobs=n_jobs, **mode._asdict())
 
@@ -606,6 +606,26 @@ def test_reordering_documents(mode):
     assert_allclose(other.B, one.B, rtol=1e-6, atol=1e-9)
     assert_allclose(other.F, one.F[order], rtol=1e-6, atol=1e-8)
     assert_allclose(other.posterior.nu2, one.posterior.nu2[order], rtol=1e-6)
+
+
+# Another operator for the same kernel
+
+
+@every_mode
+def test_operator_of_groups_gives_the_same_fit(mode):
+    """Documents that the kernel cannot tell apart, as a dense matrix and as groups."""
+    groups = np.array([1, 0, 3, 2, 0, 1, 0])
+    Kuu = naive.random_kernel(np.random.default_rng(0), 4)
+    case = Case(mode, seed=8)
+    p = case.p._replace(Kxx=Kuu[np.ix_(groups, groups)])
+    one = iterate_from(mode, p, case.B)
+    other = iterate_from(mode, p._replace(Kxx=LowRank.from_groups(Kuu, groups)), case.B)
+    assert_allclose(other.bound, one.bound, rtol=1e-9)
+    assert_allclose(other.beta_T, one.beta_T, rtol=1e-6)
+    assert_allclose(other.Sigma, one.Sigma, rtol=1e-6, atol=1e-9)
+    assert_allclose(other.B, one.B, rtol=1e-6, atol=1e-9)
+    assert_allclose(other.F, one.F, rtol=1e-6, atol=1e-8)
+    assert_allclose(other.means.mu, one.means.mu, rtol=1e-6, atol=1e-8)
 
 
 # The start and the end

@@ -931,7 +931,7 @@ def test_interrupt_during_iterations_keeps_the_model(n_jobs, choices):
 @needs_signals
 def test_interrupt_is_answered_in_time_with_many_documents():
     model = "CTM(50, init='random', tol=0.0, verbose=True, random_state=0)"
-    seconds, _ = interrupt(model, until="iteration    1", delay=0.05, shape=(30_000, 300, 10))
+    seconds, _ = interrupt(model, until="iteration    1", delay=0.05, shape=(20_000, 300, 10))
     assert seconds < 1.0
 
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import naive
 from contracts import check_cross, check_operator
-from gptm.operators import Spectral, SpectralCross
+from gptm.operators import LowRank, Spectral, SpectralCross
 
 
 def random_gram(seed, D, rank):
@@ -23,6 +23,13 @@ def from_dense(dense):
     return Spectral.from_dense(dense), dense
 
 
+def from_groups(Kuu, groups):
+    """The kernel of documents of which each is like all others of its group."""
+    groups = np.array(groups)
+    return LowRank.from_groups(Kuu, groups), Kuu[np.ix_(groups, groups)]
+
+
+GROUPS = [2, 0, 1, 0, 3, 2, 2, 0, 3]
 DIAGONAL = np.array([0.0, 0.3, 2.0, 0.0, 5.0])
 OPERATORS = {
     "squared exponential": from_dense(naive.random_kernel(np.random.default_rng(0), 8)),
@@ -37,6 +44,12 @@ OPERATORS = {
     "diagonal": (Spectral(DIAGONAL), np.diag(DIAGONAL)),
     "constant": (Spectral.constant_diagonal(6, 0.7), 0.7 * np.eye(6)),
     "constant zero": (Spectral.constant_diagonal(6, 0), np.zeros((6, 6))),
+    "groups": from_groups(naive.random_kernel(np.random.default_rng(8), 4), GROUPS),
+    "groups of one": from_groups(random_gram(9, 5, 5), [3, 1, 4, 0, 2]),
+    "groups, low rank": from_groups(random_gram(10, 4, 2), GROUPS),
+    "groups, large": from_groups(1e4 * random_gram(11, 4, 4), GROUPS),
+    "one group": from_groups(np.array([[2.5]]), [0, 0, 0]),
+    "groups, zero": from_groups(np.zeros((4, 4)), GROUPS),
 }
 
 
@@ -116,6 +129,7 @@ CROSSES = {
     "more new than old": joint_kernel(2, 3, 8, 0.1),
     "singular": singular_training(3, 5, 4),
     "repeats of old ones": repeated(4, 5, 4),
+    "ill-conditioned repeats": [random_gram(5, 5, 5)[:n, :m] for n, m in [(5, 5), (3, 5), (3, 3)]],
 }
 
 
@@ -133,6 +147,20 @@ def test_cross_of_documents_that_are_independent_given_the_old_ones():
     variance = SpectralCross(Spectral.from_dense(Kxx), Ktx, np.diag(Ktt)).variance
     b = np.array([0.2, 3.0])
     assert_allclose(variance(b), SpectralCross(Spectral.from_dense(Kxx), Ktx, Ktt).variance(b))
+
+
+@pytest.mark.parametrize("name", CROSSES)
+def test_cross_of_groups(name):
+    """Covariances with one document of each group say all."""
+    Kuu, Ktu, Ktt = CROSSES[name]
+    groups = np.concatenate([np.arange(len(Kuu))[::-1], np.arange(len(Kuu)) // 2])
+    Kxx, Ktx = Kuu[np.ix_(groups, groups)], Ktu[:, groups]
+    check_cross(SpectralCross(LowRank.from_groups(Kuu, groups), Ktu, Ktt), Kxx, Ktx, Ktt)
+
+
+def test_indefinite_groups_are_refused():
+    with pytest.raises(ValueError, match="smallest eigenvalue is"):
+        LowRank.from_groups(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([0, 1, 1]))
 
 
 @pytest.mark.parametrize("n", [1, 4])

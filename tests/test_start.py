@@ -179,6 +179,13 @@ def test_spectral_finds_the_topics_of_a_separable_corpus(seed):
     assert np.abs(matched(topics, beta) - beta).sum(axis=1).max() < 0.2
 
 
+def test_spectral_of_very_short_documents():
+    """A token is no pair with itself; of three tokens in a document that is a third of all pairs."""
+    counts, beta = anchored_corpus(0, D=20_000, length=3)
+    topics = spectral_topics(counts, 3).T
+    assert np.abs(matched(topics, beta) - beta).sum(axis=1).max() < 0.2
+
+
 def test_spectral_leaves_nothing_to_chance():
     counts, _ = anchored_corpus(0)
     one = spectral_topics(counts, 3)
@@ -376,7 +383,7 @@ def test_exception_cancels_the_rest():
         ordered_map(work, list(range(100)), 2)
     assert ended
     assert len(started) <= 4
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_exception_without_threads_leaves_the_rest_alone():

@@ -67,6 +67,8 @@ def _hint(message: str) -> str:
         return "Expected counts of words, documents x words, none below zero; pass raw counts."
     if "NaN" in message or "infinity" in message:
         return "Expected finite counts; put 0 where a word does not occur."
+    if "0 feature" in message or "0 sample" in message:
+        return "Expected a matrix of counts, documents x words, with at least one of each."
     if "feature" in message:
         return (
             "Expected documents x words with the vocabulary of the training counts; use the same vectoriser, or "

@@ -80,7 +80,7 @@ class Corpus:
         vocabulary: Sequence[str] | np.ndarray | None = None,
         stop_words: str | Sequence[str] | None = "english",
         min_df: int | float | None = None,
-        max_df: int | float = 0.5,
+        max_df: int | float | None = None,
         max_features: int | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         token_pattern: str = _TOKEN,
@@ -99,8 +99,7 @@ class Corpus:
             words outside of it are then not counted.
         stop_words, min_df, max_df, max_features, ngram_range, token_pattern
             As in scikit-learn's `CountVectorizer`, used to choose the vocabulary where none is given. `min_df`
-            is by default 1 below 100 texts, 2 below 1,000 and 5 above; words in more than half of the
-            texts are left out where there are 10 texts or more.
+            is by default 1 below 100 texts, 2 below 1,000 and 5 above; `max_df` is 0.5 from 10 texts on.
 
         Returns
         -------
@@ -129,7 +128,7 @@ class Corpus:
                 if stop_words is None or isinstance(stop_words, str)
                 else list(stop_words),
                 min_df=min_df if min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5,
-                max_df=max_df if n >= 10 else 1.0,
+                max_df=max_df if max_df is not None else 0.5 if n >= 10 else 1.0,
                 max_features=max_features,
                 token_pattern=token_pattern,
                 ngram_range=ngram_range,
@@ -137,6 +136,8 @@ class Corpus:
         try:
             counts = vectorizer.fit_transform(documents)
         except ValueError as error:
+            if "empty vocabulary" not in str(error) and "no terms remain" not in str(error):
+                raise
             raise ValueError(
                 f"no word of the {n} texts is left to count ({error}) Lower min_df, raise max_df, or pass "
                 "stop_words=None."

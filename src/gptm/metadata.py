@@ -22,12 +22,19 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
     if isinstance(metadata, pd.DataFrame):
         frame = metadata
     elif isinstance(metadata, Mapping):
-        lengths = {str(name): len(column) for name, column in metadata.items()}
+        for name, values in metadata.items():
+            if isinstance(values, str) or not hasattr(values, "__len__"):
+                raise ValueError(
+                    f"metadata column {name!r} must hold one value per document; got {values!r}."
+                )
+        lengths = {str(name): len(values) for name, values in metadata.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(
                 f"metadata must have one value per document in every column; got lengths {lengths}."
             )
-        frame = pd.DataFrame(dict(metadata))
+        # A series would be aligned by its index; its place in the order is what counts here.
+        columns = {k: v.array if isinstance(v, pd.Series) else v for k, v in metadata.items()}
+        frame = pd.DataFrame(columns)
     elif hasattr(metadata, "to_dict") and hasattr(
         metadata, "columns"
     ):  # polars, without needing it
@@ -42,6 +49,8 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             f"metadata must have one row per document: expected {n_documents} rows, got {len(frame)}. "
             "Select the same rows in both, in the same order."
         )
+    if not all(isinstance(name, str) for name in frame.columns):
+        frame = frame.rename(columns=str)
     return frame
 
 
@@ -58,14 +67,34 @@ def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
             f"{wanted_by} needs the metadata column {name!r}; the columns are {known}. "
             "Rename the column, or name another one in the kernel."
         )
-    return frame[name]
+    found = frame[name]
+    if isinstance(found, pd.DataFrame):
+        raise ValueError(
+            f"{wanted_by} needs the metadata column {name!r}, but {found.shape[1]} columns have that name. "
+            "Rename all but one."
+        )
+    return found
+
+
+def is_number(values: pd.Series) -> bool:
+    """Whether a column holds numbers, possibly written as text."""
+    if pd.api.types.is_numeric_dtype(values):
+        return True
+    known = values.dropna()
+    if known.empty or pd.api.types.is_datetime64_any_dtype(values):
+        return False
+    try:
+        pd.to_numeric(known)
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def is_date(values: pd.Series) -> bool:
     """Whether a column holds dates: datetimes, periods, or ISO strings throughout."""
     if isinstance(values.dtype, pd.PeriodDtype) or pd.api.types.is_datetime64_any_dtype(values):
         return True
-    if pd.api.types.is_numeric_dtype(values) or values.dropna().empty:
+    if is_number(values) or values.dropna().empty:
         return False
     try:
         _parse_dates(values)
@@ -76,19 +105,16 @@ def is_date(values: pd.Series) -> bool:
 
 def numbers(values: pd.Series, name: str) -> Array:
     """(n,) floats, NaN where missing; dates become days since 1970-01-01."""
-    if isinstance(values.dtype, pd.PeriodDtype):
-        values = values.dt.to_timestamp()
     if is_date(values):
-        dates = _parse_dates(values)
-        return ((dates - _EPOCH) / _DAY).to_numpy(dtype=np.float64, na_value=np.nan)
-    try:
-        result = np.asarray(pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan))
-    except (ValueError, TypeError) as error:
-        example = next(iter(values.dropna()), None)
+        days = (_parse_dates(values) - _EPOCH) / _DAY
+        return np.asarray(days.to_numpy(dtype=np.float64, na_value=np.nan))
+    if not (is_number(values) or values.dropna().empty):
+        example = next(iter(values.dropna()))
         raise ValueError(
             f"metadata column {name!r} must hold numbers or dates; it holds values such as {example!r}. "
             "Convert it, for example with pd.to_datetime or pd.to_numeric, or use another kernel for it."
-        ) from error
+        )
+    result = np.asarray(pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan))
     if np.isinf(result).any():
         raise ValueError(
             f"metadata column {name!r} holds infinite values; replace them by numbers, or by NaN for missing."
@@ -97,11 +123,11 @@ def numbers(values: pd.Series, name: str) -> Array:
 
 
 def _parse_dates(values: pd.Series) -> pd.Series:
-    dates = (
-        values
-        if pd.api.types.is_datetime64_any_dtype(values)
-        else pd.to_datetime(values, format="ISO8601")
-    )
-    if getattr(dates.dt, "tz", None) is not None:
-        dates = dates.dt.tz_convert("UTC").dt.tz_localize(None)
-    return dates
+    """Datetimes in UTC, without saying so."""
+    if isinstance(values.dtype, pd.PeriodDtype):
+        return values.dt.to_timestamp()
+    if not pd.api.types.is_datetime64_any_dtype(values):
+        values = pd.to_datetime(values, format="ISO8601", utc=True)
+    if getattr(values.dt, "tz", None) is not None:
+        values = values.dt.tz_convert("UTC").dt.tz_localize(None)
+    return values

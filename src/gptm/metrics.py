@@ -88,13 +88,20 @@ def perplexity(theta: Array, beta: Array, counts: Any) -> float:
     return float(np.exp(-mean_log_likelihood(theta, beta, counts)))
 
 
-def mean_log_likelihood(theta: Array, beta: Array, counts: Any) -> float:
-    """Log-probability per token over all documents."""
+def mean_log_likelihood(
+    theta: Array, beta: Array, counts: Any, document_weight: Any = None
+) -> float:
+    """Log-probability per token over all documents, each with its weight."""
     X = csr_matrix(counts)
-    tokens = float(X.sum())
+    weight = np.ones(X.shape[0]) if document_weight is None else np.asarray(document_weight, float)
+    if weight.shape != (X.shape[0],):
+        raise ValueError(
+            f"there must be one weight per document: expected {X.shape[0]}, got shape {weight.shape}."
+        )
+    tokens = float(weight @ np.asarray(X.sum(1)).ravel())
     if tokens == 0:
         raise ValueError(
             "there is no held-out token to score: every document has fewer than two tokens. "
             "Score documents with more words."
         )
-    return float(log_likelihood(theta, beta, X).sum() / tokens)
+    return float(weight @ log_likelihood(theta, beta, X) / tokens)

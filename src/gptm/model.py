@@ -1,7 +1,6 @@
 """The estimators: validate, loop, store. No formulas here."""
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gptm import em, metrics, predict
 from gptm._types import Array
 from gptm._validation import check_choice, check_init, check_number, read_counts
+from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import Posterior, expected_theta
 from gptm.kernels import Bound, Kernel, resolve_kernel
@@ -107,13 +107,17 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         counts = read_counts(self, X, reset=False)
         return self._theta(counts, self._read_new(X, metadata, counts.shape[0]))
 
-    def score(self, X: Any, y: Any = None, *, metadata: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, metadata: Any = None
+    ) -> float:
         """Mean log-probability per held-out word, half of each document's words observed.
 
         Parameters
         ----------
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
         y : ignored
+        sample_weight : array of shape (n_documents,), optional
+            Weight of each document's words in the mean.
         metadata : DataFrame or dict of columns, optional
 
         Returns
@@ -121,7 +125,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         float
             Higher is better. The split is seeded: the same documents give the same score.
         """
-        return self._completion(X, metadata, 0.5)
+        return self._completion(X, metadata, 0.5, sample_weight)
 
     def perplexity(self, X: Any, *, metadata: Any = None, observed: float = 0.5) -> float:
         """Document-completion perplexity: predict each document's other words from some of them.
@@ -189,16 +193,19 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         check_number("n_documents", n_documents, least=1, integer=True)
-        lengths = np.broadcast_to(np.asarray(n_words, dtype=np.int64), (n_documents,))
-        if (lengths < 0).any():
-            raise ValueError(f"n_words must not be negative; got {n_words!r}.")
+        lengths = np.asarray(n_words, dtype=np.int64)
+        if lengths.shape not in ((), (n_documents,)) or (lengths < 0).any():
+            raise ValueError(
+                f"n_words must be a number of words, or one for each of the {n_documents} documents, none "
+                f"negative; got {n_words!r} of shape {lengths.shape}."
+            )
         frame = as_frame(metadata, n_documents)
         with single_threaded_blas():
             counts, latent = sample_documents(
                 self.components_,
                 self.mean_,
                 self.topic_covariance_,
-                lengths=lengths,
+                lengths=np.broadcast_to(lengths, (n_documents,)),
                 B=self._kernel_parameters()[0],
                 Kxx=self._prior_kernel(frame, n_documents),
                 rng=check_random_state(random_state),
@@ -297,7 +304,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             problem,
             np.ascontiguousarray(self.components_.T),
             Posterior(self.doc_logits_, self.doc_variance_) if same else None,
-            Sigma=self.topic_covariance_,
+            Sigma=self.topic_covariance_ if problem.learn_covariance else None,
             **self._resumed_kernel(problem),
         )
         return em.update_documents(problem, state)  # the first iteration moves the topics then
@@ -314,28 +321,35 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.topic_covariance_ = state.Sigma
         self.mean_ = state.means.mu
         self.doc_logits_, self.doc_variance_ = state.posterior
-        self.doc_topics_ = expected_theta(state.posterior, self.n_jobs)
+        self._doc_topics: Array | None = None
         self._bound = bound
         self.doc_lengths_: Array = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
 
     def _conclude(self, reason: str, progress: Progress) -> None:
         progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
         if reason == "interrupt":
-            warnings.warn(
+            warn(
                 f"fit was interrupted after {self.n_iter_} iterations; the model so far is kept. Fit again with "
                 "warm_start=True to go on from it.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         elif reason == "max_iter":
-            warnings.warn(
+            warn(
                 f"fit did not converge in max_iter={self.max_iter} iterations: the bound still rises by more than "
                 f"tol={self.tol:g} of its value. Increase max_iter, or tol if this is close enough.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     # What a fitted model answers with.
+
+    @property
+    def doc_topics_(self) -> Array:
+        """Expected proportions of the training documents, computed when first asked for."""
+        known: Array | None = getattr(self, "_doc_topics", None)
+        if known is None:
+            posterior = Posterior(self.doc_logits_, self.doc_variance_)
+            known = self._doc_topics = expected_theta(posterior, self.n_jobs)
+        return known
 
     @property
     def _n_features_out(self) -> int:
@@ -368,12 +382,14 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
         return None
 
-    def _completion(self, X: Any, metadata: Any, observed: float) -> float:
+    def _completion(
+        self, X: Any, metadata: Any, observed: float, sample_weight: Any = None
+    ) -> float:
         check_is_fitted(self)
         counts = read_counts(self, X, reset=False)
         seen, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
         theta = self._theta(seen, self._read_new(X, metadata, counts.shape[0]))
-        return metrics.mean_log_likelihood(theta, self.components_, held_out)
+        return metrics.mean_log_likelihood(theta, self.components_, held_out, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -589,13 +605,14 @@ class GPTM(_TopicModel):
         )
 
     def _resumed_kernel(self, problem: em.Problem) -> dict[str, Any]:
-        had_kernel = np.any(self.coregionalization_)
-        if problem.coregionalization == "none" or not had_kernel:
+        """The learnt strength in the form that the present choice of B takes."""
+        if not problem.learn_strength or not np.any(self.coregionalization_):
             return {}
-        K = self.n_components
-        reference = np.eye(K) if problem.coregionalization == "identity" else self.topic_covariance_
-        strength = float(np.trace(self.coregionalization_) / np.trace(reference))
-        return {"B": self.coregionalization_, "strength": strength}
+        if problem.coregionalization == "free":
+            return {"B": self.coregionalization_}
+        identity = problem.coregionalization == "identity"
+        reference = np.eye(self.n_components) if identity else self.topic_covariance_
+        return {"strength": float(np.trace(self.coregionalization_) / np.trace(reference))}
 
     def _store(self, bound: Bound, problem: em.Problem, state: em.State) -> None:
         super()._store(bound, problem, state)
@@ -610,12 +627,10 @@ class GPTM(_TopicModel):
     def _read_new(self, X: Any, metadata: Any, n_documents: int) -> Any:
         frame = self._frame(X, metadata, n_documents)
         if frame is None and self._bound.reads_metadata:
-            warnings.warn(
+            warn(
                 f"the kernel {self.kernel_!r} reads metadata, but none arrived with these {n_documents} "
                 "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "
                 "cross-validation switch on sklearn.set_config(enable_metadata_routing=True).",
-                UserWarning,
-                stacklevel=3,
             )
         return self._bound.read(frame, n_documents)
 

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import tempfile
-import warnings
 from importlib import metadata as package_metadata
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from safetensors.numpy import save as to_bytes
 from sklearn.gaussian_process import kernels as gp
 
 from gptm import kernels
+from gptm._warnings import warn
 from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
 from gptm.model import CTM, GPTM
@@ -31,7 +31,6 @@ _ARRAYS = (
     "components_",
     "topic_covariance_",
     "mean_",
-    "doc_topics_",
     "doc_logits_",
     "doc_variance_",
     "doc_lengths_",
@@ -178,9 +177,8 @@ def _storable(name: str, value: Any) -> Any:
     if name == "callback":
         return None
     if name == "random_state" and value is not None and not isinstance(value, int | np.integer):
-        warnings.warn(
+        warn(
             f"random_state={value!r} cannot be saved; the loaded model has random_state=None.",
-            stacklevel=4,
         )
         return None
     return value

@@ -17,7 +17,9 @@ class Progress:
 
     def iteration(self, number: int, bound: float) -> None:
         change = (
-            "" if self.previous is None else f"{(bound - self.previous) / abs(self.previous):+.2e}"
+            ""
+            if self.previous is None
+            else f"{(bound - self.previous) / max(abs(self.previous), 1e-300):+.2e}"
         )
         self.previous = bound
         self.say(

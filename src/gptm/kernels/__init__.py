@@ -6,8 +6,8 @@ with it is the business of `gptm.operators`.
 Examples
 --------
 >>> from gptm import kernels as k
->>> 2.0 * k.Matern("date", nu=1.5) + k.Identity()
-2.0 * Matern('date', nu=1.5) + Identity()
+>>> 2.0 * k.Matern("date", nu=2.5) + k.Identity()
+2.0 * Matern('date', nu=2.5) + Identity()
 """
 
 from gptm.kernels.auto import auto_kernel, resolve_kernel

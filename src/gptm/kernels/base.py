@@ -105,8 +105,12 @@ class Kernel(ABC):
     # The algebra.
 
     def __add__(self, other: "Kernel") -> "Sum":
-        if not isinstance(other, Kernel):
-            return NotImplemented
+        if not isinstance(
+            other, Kernel
+        ):  # NotImplemented would let scikit-learn's kernels swallow it
+            raise TypeError(
+                f"only kernels of gptm.kernels can be added to a kernel; got {other!r}."
+            )
         return Sum(*_terms(self), *_terms(other))
 
     def __mul__(self, other: "Kernel | float") -> "Kernel":
@@ -114,7 +118,7 @@ class Kernel(ABC):
             return Product(self, other)
         if isinstance(other, int | float | np.number):
             return Scaled(float(other), self)
-        return NotImplemented
+        raise TypeError(f"a kernel can be multiplied by a number or a kernel; got {other!r}.")
 
     __rmul__ = __mul__
 
@@ -294,7 +298,7 @@ class Sum(Composite):
         return _numbered_params(self, "terms", deep)
 
     def set_params(self, **params: Any) -> "Sum":
-        self.terms = _set_numbered(self, self.terms, params)
+        self.terms = _set_numbered(self, "terms", params)
         return self
 
     def __repr__(self) -> str:
@@ -323,7 +327,7 @@ class Product(Composite):
         return _numbered_params(self, "factors", deep)
 
     def set_params(self, **params: Any) -> "Product":
-        self.factors = _set_numbered(self, self.factors, params)
+        self.factors = _set_numbered(self, "factors", params)
         return self
 
     def __repr__(self) -> str:
@@ -352,7 +356,7 @@ class Scaled(Composite):
         return self.scale * matrices[0]
 
     def __repr__(self) -> str:
-        return f"{self.scale:.6g}".replace("e+", "e") + f" * {_bracketed(self.kernel)}"
+        return f"{self.scale!r} * {_bracketed(self.kernel)}"
 
 
 def _terms(kernel: Kernel) -> tuple[Kernel, ...]:
@@ -380,19 +384,20 @@ def _numbered_params(kernel: Composite, name: str, deep: bool) -> dict[str, Any]
     return params
 
 
-def _set_numbered(
-    kernel: Composite, parts: tuple[Kernel, ...], params: dict[str, Any]
-) -> tuple[Kernel, ...]:
-    changed = list(parts)
-    names = {f"k{i}": i - 1 for i in range(1, len(parts) + 1)}
-    for key, value in params.items():
+def _set_numbered(kernel: Composite, name: str, params: dict[str, Any]) -> tuple[Kernel, ...]:
+    """The parts after setting parameters by the names that `_numbered_params` gives them."""
+    changed = list(params.get(name, kernel.parts))
+    positions = {f"k{i}": i - 1 for i in range(1, len(changed) + 1)}
+    # Whole parts first, then what is inside of them.
+    for key in sorted(params.keys() - {name}, key=lambda key: "__" in key):
         head, _, rest = key.partition("__")
-        if head not in names:
-            raise ValueError(f"{kernel!r} has no parameter {head!r}; it has {sorted(names)}.")
+        if head not in positions:
+            valid = sorted([name, *positions])
+            raise ValueError(f"{kernel!r} has no parameter {head!r}; it has {valid}.")
         if rest:
-            changed[names[head]].set_params(**{rest: value})
+            changed[positions[head]].set_params(**{rest: params[key]})
         else:
-            changed[names[head]] = value
+            changed[positions[head]] = params[key]
     return tuple(changed)
 
 

@@ -56,8 +56,9 @@ class ColumnBound(Bound):
 
     def labels(self) -> np.ndarray:
         labels = np.unique(self.points, axis=0, return_inverse=True)[1]
-        missing = np.isnan(self.points).any(1)  # each on its own
-        return np.where(missing, len(labels) + np.arange(len(labels)), labels)
+        # Each on its own: documents that miss a value, and all where the kernel holds white noise.
+        alone = np.isnan(self.points).any(1) | self._is_noisy()
+        return np.where(alone, len(labels) + np.arange(len(labels)), labels)
 
     def gram(self, rows: np.ndarray | None = None) -> Array:
         return self._among(self.points if rows is None else self.points[rows])
@@ -97,6 +98,14 @@ class ColumnBound(Bound):
         if there.any():
             result[np.ix_(there, there)] = self._covariance(points[there])
         return result
+
+    def _is_noisy(self) -> bool:
+        """Whether two documents at the same point are less alike than one is to itself."""
+        here = self.points[~np.isnan(self.points).any(1)][:1]
+        if len(here) == 0:
+            return False
+        twice = self._covariance(np.repeat(here, 2, axis=0))
+        return bool(twice[0, 1] != twice[0, 0])
 
     def _prior_variance(self) -> float:
         """A document whose values are missing varies as much as a training document on average."""
@@ -219,6 +228,8 @@ class Matern(_LengthScaled):
         self.name = name
 
     def covariance(self) -> gp.Kernel:
+        if not (isinstance(self.nu, int | float) and self.nu > 0):
+            raise ValueError(f"nu must be a positive number; got {self.nu!r} in {self!r}.")
         return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
 
 
@@ -231,11 +242,13 @@ def _checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _checked_length_scale(kernel: _LengthScaled) -> Any:
-    value = np.asarray(1.0 if kernel.length_scale is None else kernel.length_scale, dtype=float)
+    given = 1.0 if kernel.length_scale is None else kernel.length_scale
+    try:
+        value = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        value = np.array(np.nan)
     if not (np.isfinite(value).all() and (value > 0).all()):
-        raise ValueError(
-            f"length_scale must be positive; got {kernel.length_scale!r} in {kernel!r}."
-        )
+        raise ValueError(f"length_scale must be positive; got {given!r} in {kernel!r}.")
     if value.ndim > 1 or (value.ndim == 1 and len(value) != len(kernel.columns)):
         raise ValueError(
             f"length_scale must be one number or one per column ({len(kernel.columns)}); "

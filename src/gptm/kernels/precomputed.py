@@ -1,14 +1,17 @@
 """A similarity matrix of the user's own."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import eigvalsh
+from scipy.sparse import issparse
 
 from gptm._types import Array
+from gptm._warnings import warn
 from gptm.kernels.base import Bound, Kernel
 from gptm.metadata import column
+from gptm.operators.spectral import check_spectrum
 
 
 class Precomputed(Kernel):
@@ -59,6 +62,8 @@ class Precomputed(Kernel):
                     f"every training document needs a row in the precomputed kernel; {(rows < 0).sum()} values "
                     f"of column {self.id!r} are not among its {len(values)} rows."
                 )
+        if len(values) > n_documents:  # the operator checks the training documents' part only
+            check_spectrum(eigvalsh(values))
         return PrecomputedBound(self, values, rows)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "PrecomputedBound":
@@ -71,6 +76,11 @@ class Precomputed(Kernel):
         labels = self.matrix.index if isinstance(self.matrix, pd.DataFrame) else None
         if labels is None:
             labels = pd.RangeIndex(len(self.matrix))
+        if not labels.is_unique:
+            repeated = labels[labels.duplicated()][0]
+            raise ValueError(
+                f"the index of a precomputed kernel must name each row once; {repeated!r} repeats."
+            )
         return labels.get_indexer(pd.Index(ids))
 
 
@@ -101,10 +111,9 @@ class PrecomputedBound(Bound):
             remedy = "Pass Precomputed(matrix, id=...) and metadata with that column."
         unknown = int((rows < 0).sum())
         if unknown:
-            warnings.warn(
+            warn(
                 f"{unknown} of {n_documents} documents have no row in the precomputed kernel and fall "
                 f"back to the prior. {remedy}",
-                stacklevel=4,
             )
         return rows
 
@@ -135,6 +144,10 @@ class PrecomputedBound(Bound):
 
 
 def _checked_matrix(matrix: Any) -> Array:
+    if issparse(matrix):
+        raise ValueError(
+            "a precomputed kernel must be a dense array or DataFrame; got a sparse matrix. Pass matrix.toarray()."
+        )
     values = np.asarray(matrix, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ValueError(f"a precomputed kernel must be a square matrix; got shape {values.shape}.")

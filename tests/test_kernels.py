@@ -1,0 +1,750 @@
+"""One contract for every kernel; then what each says of documents, dates, and what is missing."""
+
+import datetime
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as gp
+
+from gptm import GPTM
+from gptm import kernels as k
+
+D = 10
+T = np.array([0.0, 1.0, 2.5, 2.5, 4.0, 7.0, 7.0, 7.5, 9.0, 12.0])  # documents share values
+S = np.array([3.0, -1.0, 0.0, 0.0, 2.0, 5.0, 5.0, 1.0, 1.0, -2.0])
+ROWS = np.array([3, 1, 4, 0, 5, 9, 2, 6, 8, 7])
+FRAME = pd.DataFrame({"t": T, "s": S, "row": ROWS, "label": [f"d{r}" for r in ROWS]})
+SIMILARITY = 0.5 * np.exp(-np.abs(np.subtract.outer(np.arange(12), np.arange(12))) / 3.0)
+LABELLED = pd.DataFrame(
+    SIMILARITY, index=[f"d{i}" for i in range(12)], columns=[f"d{i}" for i in range(12)]
+)
+
+
+def rbf(x, length_scale):
+    return np.exp(-0.5 * np.subtract.outer(x, x) ** 2 / length_scale**2)
+
+
+def matern32(x, length_scale):
+    r = np.sqrt(3) * np.abs(np.subtract.outer(x, x)) / length_scale
+    return (1 + r) * np.exp(-r)
+
+
+HALF_SPREAD = 0.5 * T.std()
+TS = np.column_stack([T, S])
+EYE = np.eye(D)
+
+# name: (kernel, its matrix over FRAME, the part of it that only a document has with itself)
+CONTRACT = {
+    "identity": (k.Identity(), EYE, EYE),
+    "rbf": (k.RBF("t", length_scale=2.0), rbf(T, 2.0), 0),
+    "rbf, open": (k.RBF("t"), rbf(T, HALF_SPREAD), 0),
+    "rbf, two columns": (k.RBF("t", "s", length_scale=2.0), rbf(T, 2.0) * rbf(S, 2.0), 0),
+    "rbf, two scales": (
+        k.RBF("t", "s", length_scale=[2.0, 3.0], name="where"),
+        rbf(T, 2.0) * rbf(S, 3.0),
+        0,
+    ),
+    "matern": (k.Matern("t", length_scale=2.0), matern32(T, 2.0), 0),
+    "matern, rough": (
+        k.Matern("t", nu=0.5, length_scale=2.0, name="when"),
+        np.exp(-np.abs(np.subtract.outer(T, T)) / 2.0),
+        0,
+    ),
+    "matern, open": (k.Matern("t"), matern32(T, HALF_SPREAD), 0),
+    "on columns": (
+        k.OnColumns(gp.RationalQuadratic(length_scale=2.0, alpha=0.5), "t"),
+        gp.RationalQuadratic(length_scale=2.0, alpha=0.5)(T[:, None]),
+        0,
+    ),
+    "on columns, not stationary": (
+        k.OnColumns(gp.DotProduct(sigma_0=1.5), "t", "s"),
+        TS @ TS.T + 1.5**2,
+        0,
+    ),
+    "on columns, with noise": (
+        k.OnColumns(gp.RBF(2.0) + gp.WhiteKernel(0.5), "t"),
+        rbf(T, 2.0) + 0.5 * EYE,
+        0.5 * EYE,
+    ),
+    "precomputed": (k.Precomputed(SIMILARITY[:D, :D]), SIMILARITY[:D, :D], None),
+    "precomputed, positions": (
+        k.Precomputed(SIMILARITY, id="row"),
+        SIMILARITY[np.ix_(ROWS, ROWS)],
+        0,
+    ),
+    "precomputed, labels": (
+        k.Precomputed(LABELLED, id="label"),
+        SIMILARITY[np.ix_(ROWS, ROWS)],
+        0,
+    ),
+    "sum": (
+        k.RBF("t", length_scale=2.0) + k.Matern("s", length_scale=1.0),
+        rbf(T, 2.0) + matern32(S, 1.0),
+        0,
+    ),
+    "sum with identity": (
+        k.RBF("t", length_scale=2.0) + 0.5 * k.Identity(),
+        rbf(T, 2.0) + 0.5 * EYE,
+        0.5 * EYE,
+    ),
+    "product": (
+        k.RBF("t", length_scale=2.0) * k.Matern("s", length_scale=1.0),
+        rbf(T, 2.0) * matern32(S, 1.0),
+        0,
+    ),
+    "product with identity": (k.RBF("t") * k.Identity(), EYE, EYE),
+    "scaled": (2.5 * k.RBF("t", length_scale=2.0), 2.5 * rbf(T, 2.0), 0),
+    "nested": (
+        0.5 * (k.RBF("t", length_scale=2.0) + 3.25 * k.Identity())
+        + k.Matern("s", length_scale=1.0),
+        0.5 * rbf(T, 2.0) + 1.625 * EYE + matern32(S, 1.0),
+        1.625 * EYE,
+    ),
+}
+
+
+@pytest.fixture(params=CONTRACT.values(), ids=CONTRACT)
+def row(request):
+    return request.param
+
+
+@pytest.fixture
+def bound(row):
+    return row[0].bind(FRAME, D)
+
+
+def read_quietly(bound, frame, n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return bound.read(frame, n)
+
+
+# The contract
+
+
+def test_gram_is_what_the_formula_says(row, bound):
+    _, expected, _ = row
+    G = bound.gram()
+    assert G.shape == (D, D)
+    assert_allclose(G, expected, rtol=1e-10, atol=1e-12)
+    assert_array_equal(G, G.T)
+    assert np.linalg.eigvalsh(G).min() > -1e-10 * np.trace(G)
+    assert bound.n == D
+    assert bound.mean_diagonal() == pytest.approx(np.diagonal(expected).mean(), rel=1e-12)
+
+
+def test_operator_is_the_gram_matrix(row, bound):
+    _, expected, _ = row
+    assert_allclose(bound.operator.to_dense(), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_part_of_the_gram_matrix_can_be_had(row, bound):
+    _, expected, _ = row
+    some = np.array([7, 2, 5])
+    assert_allclose(bound.gram(some), expected[np.ix_(some, some)], rtol=1e-10, atol=1e-12)
+
+
+def test_training_documents_seen_again_are_as_similar_as_before(row, bound):
+    _, expected, private = row
+    if private is None:
+        pytest.skip("knows the training documents by their place only")
+    new = bound.read(FRAME, D)
+    cross = bound.cross_gram(new)
+    if cross is None:
+        cross = np.zeros((D, D))
+    assert_allclose(cross, expected - private, rtol=1e-10, atol=1e-12)
+    some = np.array([7, 2, 5])
+    part = bound.cross_gram(new, some)
+    if part is not None:
+        assert_allclose(part, (expected - private)[:, some], rtol=1e-10, atol=1e-12)
+
+
+def test_own_variances_are_the_diagonal(row, bound):
+    _, expected, _ = row
+    for new in (bound.training, *([bound.read(FRAME, D)] if row[2] is not None else [])):
+        assert_allclose(bound.own_gram(new, joint=False), np.diagonal(expected), rtol=1e-10)
+        assert_allclose(bound.own_gram(new, joint=True), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_documents_without_metadata_have_the_prior_variance(row, bound):
+    _, expected, _ = row
+    new = read_quietly(bound, None, 4)
+    cross = bound.cross_gram(new)
+    assert cross is None or (cross.shape == (4, D) and not cross.any())
+    average = np.diagonal(expected).mean()
+    assert_allclose(bound.own_gram(new, joint=False), np.full(4, average), rtol=1e-10)
+    assert_allclose(bound.own_gram(new, joint=True), average * np.eye(4), rtol=1e-10)
+
+
+def test_what_is_saved_restores_the_kernel(row, bound):
+    arrays = bound.arrays()
+    assert all(isinstance(value, np.ndarray) for value in arrays.values())
+    again = bound.kernel.rebind({name: value.copy() for name, value in arrays.items()})
+    assert again.n == D
+    assert_array_equal(again.gram(), bound.gram())
+    new = read_quietly(bound, FRAME[:4], 4)
+    assert_array_equal(again.own_gram(new, joint=True), bound.own_gram(new, joint=True))
+    if bound.cross_gram(new) is not None:
+        assert_array_equal(again.cross_gram(new), bound.cross_gram(new))
+
+
+def test_documents_of_one_group_cannot_be_told_apart(bound):
+    labels, G = bound.labels(), bound.gram()
+    for label in np.unique(labels):
+        (members,) = np.nonzero(labels == label)
+        assert_array_equal(G[members], np.repeat(G[members[:1]], len(members), axis=0))
+
+
+def test_a_multiple_of_a_bound_kernel(row, bound):
+    _, expected, _ = row
+    doubled = bound.scaled(2.0)
+    assert_allclose(doubled.gram(), 2 * expected, rtol=1e-10, atol=1e-12)
+    again = doubled.kernel.rebind(doubled.arrays())
+    assert_array_equal(again.gram(), doubled.gram())
+
+
+def test_binding_settles_open_parameters(row, bound):
+    kernel, expected, _ = row
+    settled = bound.kernel
+    assert None not in [v for key, v in settled.get_params().items() if "length_scale" in key]
+    assert_allclose(settled.bind(FRAME, D).gram(), expected, rtol=1e-10, atol=1e-12)
+    assert kernel == clone(kernel)  # the description itself is left alone
+
+
+# A kernel is a description
+
+
+NAMES = {name: getattr(k, name) for name in k.__all__} | {
+    name: getattr(gp, name) for name in ("RationalQuadratic", "DotProduct", "WhiteKernel")
+}
+
+
+def test_representation_reads_like_the_formula(row):
+    kernel, expected, _ = row
+    if isinstance(kernel, k.Precomputed):
+        assert repr(kernel).startswith(f"Precomputed(<{len(kernel.matrix)} x {len(kernel.matrix)} ")
+        return
+    if isinstance(kernel, k.OnColumns):
+        assert repr(kernel).startswith("OnColumns(")
+        assert "'t'" in repr(kernel)
+        return
+    again = eval(repr(kernel), dict(NAMES))
+    assert again == kernel
+    assert repr(again) == repr(kernel)
+    assert_allclose(again.bind(FRAME, D).gram(), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (k.Identity(), "Identity()"),
+        (k.RBF("t"), "RBF('t')"),
+        (k.RBF("t", length_scale=365.0), "RBF('t', length_scale=365.0)"),
+        (k.Matern("a", "b", nu=0.5, name="x"), "Matern('a', 'b', nu=0.5, name='x')"),
+        (k.RBF("a") + k.RBF("b") + k.Identity(), "RBF('a') + RBF('b') + Identity()"),
+        (k.RBF("a") * k.RBF("b"), "RBF('a') * RBF('b')"),
+        ((k.RBF("a") + k.RBF("b")) * k.RBF("c"), "(RBF('a') + RBF('b')) * RBF('c')"),
+        (0.5 * (k.RBF("a") + k.Identity()), "0.5 * (RBF('a') + Identity())"),
+        (0.5 * k.RBF("a") + k.Identity() * 0.25, "0.5 * RBF('a') + 0.25 * Identity()"),
+        (k.Precomputed(np.eye(3), id="row"), "Precomputed(<3 x 3 matrix>, id='row')"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_representations(kernel, text):
+    assert repr(kernel) == text
+
+
+@pytest.mark.parametrize("factor", [0.1, 1 / 3, 1e-7, 1234567.0, 2.0])
+def test_a_printed_factor_is_close_to_the_real_one(factor):
+    again = eval(repr(factor * k.RBF("t")), dict(NAMES))
+    assert again.scale == pytest.approx(factor, rel=1e-5)
+
+
+def test_parameters_by_name(row):
+    kernel, expected, _ = row
+    params = kernel.get_params(deep=False)
+    again = type(kernel).from_params(params)
+    assert again == kernel
+    assert again is not kernel
+    deep = kernel.get_params(deep=True)
+    assert params.keys() <= deep.keys()
+    copy = clone(kernel).set_params(**deep)
+    assert_allclose(copy.bind(FRAME, D).gram(), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_clone_is_equal_and_separate(row):
+    kernel, expected, _ = row
+    copy = clone(kernel)
+    assert type(copy) is type(kernel)
+    assert copy is not kernel
+    assert copy == kernel
+    assert repr(copy) == repr(kernel)
+    assert_allclose(copy.bind(FRAME, D).gram(), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_parameters_are_set_by_name():
+    kernel = k.RBF("t") + 2.0 * k.Matern("s")
+    kernel.set_params(k1__length_scale=3.0, k2__scale=5.5, k2__kernel__nu=0.5)
+    assert repr(kernel) == "RBF('t', length_scale=3.0) + 5.5 * Matern('s', nu=0.5)"
+    kernel.set_params(k1=k.Identity())
+    assert repr(kernel) == "Identity() + 5.5 * Matern('s', nu=0.5)"
+    product = k.RBF("t") * k.Matern("s")
+    product.set_params(k2__length_scale=1.0)
+    assert repr(product) == "RBF('t') * Matern('s', length_scale=1.0)"
+    columns = k.OnColumns(gp.RBF(1.0), "t").set_params(kernel__length_scale=4.0)
+    assert columns.get_params()["kernel__length_scale"] == 4.0
+    for wrong in ("k3", "k1__scale", "lengthscale"):
+        with pytest.raises(ValueError, match=wrong.split("__")[-1]):
+            kernel.set_params(**{wrong: 1.0})
+
+
+def test_kernels_are_equal_by_their_parameters():
+    assert k.RBF("t") == k.RBF("t")
+    assert k.RBF("t") != k.RBF("s")
+    assert k.RBF("t") != k.RBF("t", length_scale=1.0)
+    assert k.RBF("t") != k.Matern("t")
+    assert k.RBF("t") + k.Identity() == k.RBF("t") + k.Identity()
+    assert k.RBF("t") + k.Identity() != k.Identity() + k.RBF("t")
+    assert k.Precomputed(np.eye(3)) == k.Precomputed(np.eye(3))
+    assert k.Precomputed(np.eye(3)) != k.Precomputed(2 * np.eye(3))
+    assert 2 * k.Identity() != 3 * k.Identity()
+    assert k.Identity() != "Identity()"
+
+
+def test_every_kernel_takes_a_name():
+    for kernel in (
+        k.Identity(name="term"),
+        k.RBF("t", name="term"),
+        k.Matern("t", name="term"),
+        k.OnColumns(gp.RBF(), "t", name="term"),
+        k.Precomputed(np.eye(D), name="term"),
+    ):
+        assert kernel.name == "term"
+        assert kernel.bind(FRAME, D).kernel.name == "term"
+        assert "name='term'" in repr(kernel)
+
+
+# The algebra
+
+
+def test_sums_are_flat_and_products_bind_tighter():
+    a, b, c = k.RBF("t"), k.Matern("s"), k.Identity()
+    assert isinstance(a + b + c, k.Sum)
+    assert (a + b + c).terms == (a, b, c) == (a + (b + c)).terms
+    mixed = a + b * c
+    assert mixed.terms[0] == a
+    assert isinstance(mixed.terms[1], k.Product)
+
+
+def test_multiples_work_from_both_sides_and_with_any_number():
+    kernel = k.RBF("t", length_scale=2.0)
+    for scaled in (
+        2 * kernel,
+        kernel * 2,
+        2.0 * kernel,
+        np.float64(2.0) * kernel,
+        kernel * np.int64(2),
+    ):
+        assert isinstance(scaled, k.Scaled)
+        assert scaled == 2.0 * kernel
+        assert_allclose(scaled.bind(FRAME, D).gram(), 2 * rbf(T, 2.0), rtol=1e-12)
+    assert_allclose((3 * (2 * kernel)).bind(FRAME, D).gram(), 6 * rbf(T, 2.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, np.nan, np.inf])
+def test_only_positive_multiples_are_kernels(factor):
+    with pytest.raises(ValueError, match="positive"):
+        factor * k.RBF("t")
+
+
+@pytest.mark.parametrize("other", [1.0, "RBF", None, gp.RBF()], ids=repr)
+def test_only_kernels_can_be_added(other):
+    with pytest.raises((TypeError, ValueError)):
+        k.RBF("t") + other
+    with pytest.raises((TypeError, ValueError)):
+        other + k.RBF("t")
+
+
+def test_composition_keeps_its_parts_untouched():
+    part = k.RBF("t")
+    (2.0 * (part + k.Identity())).bind(FRAME, D)
+    assert part == k.RBF("t")
+
+
+# Against scikit-learn
+
+
+@pytest.mark.parametrize("length_scale", [0.5, 3.0, [1.0, 4.0]])
+def test_rbf_and_matern_are_those_of_scikit_learn(length_scale):
+    new = pd.DataFrame({"t": [0.3, 5.0], "s": [1.0, -1.0]})
+    points = new.to_numpy()
+    for mine, theirs in [
+        (k.RBF("t", "s", length_scale=length_scale), gp.RBF(length_scale)),
+        (k.Matern("t", "s", length_scale=length_scale), gp.Matern(length_scale, nu=1.5)),
+        (k.Matern("t", "s", nu=2.5, length_scale=length_scale), gp.Matern(length_scale, nu=2.5)),
+        (k.Matern("t", "s", nu=0.7, length_scale=length_scale), gp.Matern(length_scale, nu=0.7)),
+        (k.OnColumns(gp.RBF(length_scale), "t", "s"), gp.RBF(length_scale)),
+    ]:
+        bound = mine.bind(FRAME, D)
+        assert_array_equal(bound.gram(), theirs(TS))
+        assert_array_equal(bound.cross_gram(bound.read(new, 2)), theirs(points, TS))
+
+
+def test_the_order_of_columns_is_the_kernels_own():
+    swapped = FRAME[["s", "t"]]
+    kernel = k.RBF("t", "s", length_scale=[2.0, 3.0])
+    assert_array_equal(kernel.bind(swapped, D).gram(), kernel.bind(FRAME, D).gram())
+
+
+# Dates
+
+
+DATES = ["2020-01-31", "2020-02-29", "2020-03-01", "2021-01-31", "1999-12-31"]
+DAYS = np.array([0.0, 29.0, 30.0, 366.0, -7336.0])  # since the first of them
+
+DATE_FORMS = {
+    "nanoseconds": pd.Series(DATES).astype("datetime64[ns]"),
+    "seconds": pd.Series(DATES).astype("datetime64[s]"),
+    "array": np.array(DATES, dtype="datetime64[D]"),
+    "strings": DATES,
+    "strings with time": [f"{date}T00:00:00" for date in DATES],
+    "strings in UTC": [f"{date}T00:00:00Z" for date in DATES],
+    "strings with offsets": ["2020-01-31T02:00+02:00", *(f"{date}T00:00Z" for date in DATES[1:])],
+    "categories": pd.Categorical(DATES),
+    "periods": pd.Series(pd.PeriodIndex(DATES, freq="D")),
+    "UTC": pd.Series(DATES).astype("datetime64[ns]").dt.tz_localize("UTC"),
+    "another zone": (
+        pd.Series(DATES).astype("datetime64[ns]").dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+    ),
+    "date objects": [datetime.date.fromisoformat(date) for date in DATES],
+    "datetime objects": [datetime.datetime.fromisoformat(date) for date in DATES],
+    "timestamps": pd.Series([pd.Timestamp(date) for date in DATES], dtype=object),
+    "period objects": pd.Series([pd.Period(date, freq="D") for date in DATES], dtype=object),
+}
+
+
+@pytest.mark.parametrize("form", DATE_FORMS.values(), ids=DATE_FORMS)
+def test_dates_count_in_days_whatever_their_form(form):
+    frame = pd.DataFrame({"date": form})
+    bound = k.RBF("date", length_scale=100.0).bind(frame, 5)
+    assert_allclose(bound.gram(), rbf(DAYS, 100.0), rtol=1e-10, atol=1e-300)
+    in_days = k.RBF("date").bind(frame, 5).kernel.length_scale
+    assert in_days == pytest.approx(0.5 * DAYS.std())
+    other = k.RBF("date", length_scale=100.0).bind(pd.DataFrame({"date": DATES}), 5)
+    assert_array_equal(other.cross_gram(other.read(frame, 5)), other.gram())  # forms may be mixed
+
+
+def test_half_a_day_counts():
+    frame = pd.DataFrame({"date": ["2020-01-01T00:00", "2020-01-01T12:00"]})
+    gram = k.RBF("date", length_scale=1.0).bind(frame, 2).gram()
+    assert_allclose(gram[0, 1], np.exp(-0.5 * 0.5**2), rtol=1e-12)
+
+
+def test_periods_begin_at_their_start():
+    months = pd.DataFrame({"date": pd.PeriodIndex(["2020-01", "2020-03"], freq="M")})
+    gram = k.RBF("date", length_scale=60.0).bind(months, 2).gram()
+    assert_allclose(gram[0, 1], np.exp(-0.5), rtol=1e-12)  # 31 + 29 days
+
+
+@pytest.mark.parametrize("form", [str, datetime.date.fromisoformat, np.datetime64])
+def test_dates_of_other_centuries(form):
+    frame = pd.DataFrame({"date": [form("1492-10-12"), form("1492-10-22")]})
+    gram = k.RBF("date", length_scale=10.0).bind(frame, 2).gram()
+    assert_allclose(gram[0, 1], np.exp(-0.5), rtol=1e-12)
+
+
+@pytest.mark.parametrize("values", [["1", "20.5", "3e2"], ["1990", "2005", "2020"]])
+def test_numbers_written_as_strings_are_numbers(values):
+    as_numbers = pd.DataFrame({"x": [float(value) for value in values]})
+    kernel = k.RBF("x", length_scale=5.0)
+    gram = kernel.bind(pd.DataFrame({"x": values}), 3).gram()
+    assert_allclose(gram, kernel.bind(as_numbers, 3).gram(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "float32", "boolean", "bool", "object"])
+def test_numbers_of_any_type(dtype):
+    values = pd.Series([0, 1, 1, 0]).astype(dtype)
+    gram = k.RBF("x", length_scale=1.0).bind(pd.DataFrame({"x": values}), 4).gram()
+    assert_allclose(gram, rbf(np.array([0.0, 1.0, 1.0, 0.0]), 1.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("values", [[1990, 2005, 2020], [1990.0, 2005.0, None]])
+def test_years_are_numbers_whatever_the_column_calls_itself(values):
+    kernel = k.RBF("x", length_scale=5.0)
+    objects = pd.DataFrame({"x": pd.Series(values, dtype=object)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gram = kernel.bind(objects, 3).gram()
+    assert_allclose(gram[0, 1], np.exp(-0.5 * 9.0), rtol=1e-12)
+
+
+# What is missing
+
+
+MISSING = {
+    "nan": pd.Series([0.0, np.nan, 2.0, 3.0]),
+    "none": pd.Series([0.0, None, 2.0, 3.0], dtype=object),
+    "na": pd.Series([0, pd.NA, 2, 3], dtype="Int64"),
+    "nat": pd.Series(pd.to_datetime(["1970-01-01", None, "1970-01-03", "1970-01-04"])),
+    "string dates": pd.Series(["1970-01-01", None, "1970-01-03", "1970-01-04"]),
+    "date objects": pd.Series([datetime.date(1970, 1, d) if d != 2 else None for d in range(1, 5)]),
+    "nat periods": pd.Series(
+        pd.PeriodIndex(["1970-01-01", None, "1970-01-03", "1970-01-04"], freq="D")
+    ),
+}
+
+
+@pytest.mark.parametrize("values", MISSING.values(), ids=MISSING)
+def test_a_training_document_without_a_value_is_independent(values):
+    bound = k.RBF("x", length_scale=1.5).bind(pd.DataFrame({"x": values}), 4)
+    expected = rbf(np.array([0.0, 1e9, 2.0, 3.0]), 1.5)  # far from everything
+    assert_allclose(bound.gram(), expected, rtol=1e-12, atol=1e-300)
+    assert_allclose(bound.operator.to_dense(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("values", MISSING.values(), ids=MISSING)
+def test_a_new_document_without_a_value_is_independent(values):
+    frame = pd.DataFrame({"x": values})
+    bound = k.RBF("x", length_scale=1.5).bind(frame.dropna(), 3)
+    new = bound.read(frame, 4)
+    cross = bound.cross_gram(new)
+    assert not cross[1].any()
+    assert_allclose(cross[[0, 2, 3]], bound.gram(), rtol=1e-12)
+    assert_allclose(bound.own_gram(new, joint=False), np.ones(4))
+    assert_allclose(
+        bound.own_gram(new, joint=True), rbf(np.array([0.0, 1e9, 2.0, 3.0]), 1.5), atol=1e-300
+    )
+
+
+def test_two_documents_without_a_value_are_not_alike():
+    frame = pd.DataFrame({"x": [np.nan, np.nan, 1.0, 2.0]})
+    bound = k.RBF("x", length_scale=1.0).bind(frame, 4)
+    assert bound.gram()[0, 1] == 0.0
+    assert_allclose(bound.operator.to_dense(), bound.gram(), atol=1e-12)
+
+
+def test_one_missing_column_of_two_is_enough():
+    frame = pd.DataFrame({"x": [0.0, 0.0, 1.0], "y": [np.nan, 0.0, 1.0]})
+    gram = k.RBF("x", "y", length_scale=1.0).bind(frame, 3).gram()
+    assert_array_equal(gram[0], [1.0, 0.0, 0.0])
+
+
+def test_the_prior_variance_is_the_average_of_the_others():
+    frame = pd.DataFrame({"x": [1.0, 2.0, np.nan, 3.0]})
+    bound = k.OnColumns(gp.DotProduct(sigma_0=0.0), "x").bind(frame, 4)
+    assert bound.gram()[2, 2] == pytest.approx((1 + 4 + 9) / 3)
+    new = bound.read(pd.DataFrame({"x": [np.nan, 5.0]}), 2)
+    assert_allclose(bound.own_gram(new, joint=False), [(1 + 4 + 9) / 3, 25.0])
+
+
+def test_in_a_sum_only_the_term_with_the_missing_value_falls_back():
+    kernel = k.RBF("t", length_scale=2.0) + k.RBF("s", length_scale=1.0)
+    bound = kernel.bind(FRAME, D)
+    new = bound.read(pd.DataFrame({"t": [T[4]], "s": [np.nan]}), 1)
+    assert_allclose(bound.cross_gram(new)[0], rbf(T, 2.0)[4], rtol=1e-12)
+    assert_allclose(bound.own_gram(new, joint=False), [2.0])
+
+
+def test_missing_values_leave_the_model_well():
+    rng = np.random.default_rng(0)
+    X, t = rng.poisson(2.0, (30, 8)), np.arange(30.0)
+    t[[3, 8]] = np.nan
+    model = GPTM(2, kernel=k.RBF("t", length_scale=5.0), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, metadata={"t": t})
+        nothing = np.zeros((2, 8))
+        theta = model.transform(nothing, metadata={"t": [np.nan, 10.0]})
+    with pytest.warns(UserWarning, match="metadata"):
+        prior = model.transform(nothing)
+    assert_allclose(theta[0], prior[0], rtol=1e-12)
+    assert np.abs(theta[1] - prior[1]).max() > 1e-9
+
+
+# Precomputed
+
+
+def two_groups():
+    """Counts of two kinds of documents, and a similarity that also covers four documents to come."""
+    rng = np.random.default_rng(0)
+    kind = np.tile([0, 1], 12)
+    beta = np.array([[0.3, 0.3, 0.3, 0.03, 0.04, 0.03], [0.03, 0.04, 0.03, 0.3, 0.3, 0.3]])
+    X = np.array([rng.multinomial(30, beta[i]) for i in kind[:20]])
+    similarity = 0.9 * np.equal.outer(kind, kind) + 0.1 * np.eye(24)
+    return X, similarity
+
+
+def fit_quietly(model, X, **data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, **data)
+
+
+def test_an_array_is_a_precomputed_kernel():
+    X, similarity = two_groups()
+    training = similarity[:20, :20]
+    reference = fit_quietly(GPTM(2, kernel=k.Precomputed(training), random_state=0), X)
+    for same in (training, pd.DataFrame(training)):
+        model = fit_quietly(GPTM(2, kernel=same, random_state=0), X)
+        assert_array_equal(model.components_, reference.components_)
+        assert_array_equal(model.doc_means_, reference.doc_means_)
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.ndarray.tolist, pd.DataFrame])
+def test_a_precomputed_kernel_takes_any_dense_matrix(make):
+    bound = k.Precomputed(make(SIMILARITY[:D, :D])).bind(None, D)
+    assert_array_equal(bound.gram(), SIMILARITY[:D, :D])
+
+
+def test_a_sparse_matrix_is_refused_with_a_reason():
+    X, similarity = two_groups()
+    sparse = csr_matrix(similarity[:20, :20])
+    for kernel in (sparse, k.Precomputed(sparse)):
+        with pytest.raises(ValueError, match=r"kernel must be .*(array|matrix)"):
+            GPTM(2, kernel=kernel, random_state=0).fit(X)
+
+
+def test_documents_to_come_are_looked_up_by_position():
+    X, similarity = two_groups()
+    model = GPTM(2, kernel=k.Precomputed(similarity, id="row"), random_state=0)
+    fit_quietly(model, X, metadata={"row": np.arange(20)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        theta = model.transform(np.zeros((4, 6)), metadata={"row": [20, 21, 22, 23]})
+    first, second = model.doc_topics_[0].argmax(), model.doc_topics_[1].argmax()
+    assert first != second
+    assert theta.argmax(axis=1).tolist() == [first, second, first, second]
+    assert_allclose(theta[0], theta[2], rtol=1e-9)
+
+
+def test_labels_place_documents_whatever_their_order():
+    X, similarity = two_groups()
+    names = [f"doc{i}" for i in range(24)]
+    shuffle = np.random.default_rng(1).permutation(24)
+    frame = pd.DataFrame(similarity, index=names, columns=names).iloc[shuffle, shuffle]
+    by_label = GPTM(2, kernel=k.Precomputed(frame, id="who"), random_state=0)
+    fit_quietly(by_label, X, metadata={"who": names[:20]})
+    by_position = GPTM(2, kernel=k.Precomputed(similarity, id="row"), random_state=0)
+    fit_quietly(by_position, X, metadata={"row": np.arange(20)})
+    assert_allclose(by_label.components_, by_position.components_, rtol=1e-9)
+    new = np.zeros((4, 6))
+    assert_allclose(
+        by_label.transform(new, metadata={"who": names[20:]}),
+        by_position.transform(new, metadata={"row": np.arange(20, 24)}),
+        rtol=1e-9,
+    )
+
+
+def test_unknown_documents_fall_back_to_the_prior_with_one_warning():
+    X, similarity = two_groups()
+    model = GPTM(2, kernel=k.Precomputed(similarity, id="row"), random_state=0)
+    fit_quietly(model, X, metadata={"row": np.arange(20)})
+    nothing = np.zeros((4, 6))
+    with pytest.warns(UserWarning, match=r"3 of 4 documents.*prior.*'row'") as caught:
+        theta = model.transform(nothing, metadata={"row": [99, -1, 20, np.nan]})
+    assert len(caught) == 1
+    assert_allclose(theta[[1, 3]], theta[[0, 0]], rtol=1e-12)
+    assert np.abs(theta[2] - theta[0]).max() > 0.05
+    with pytest.warns(UserWarning, match="prior") as caught:
+        without = model.transform(nothing)
+    assert len(caught) == 1
+    assert_allclose(without, theta[[0, 0, 0, 0]], rtol=1e-12)
+
+
+def test_without_ids_every_new_document_is_unknown():
+    X, similarity = two_groups()
+    model = fit_quietly(GPTM(2, kernel=similarity[:20, :20], random_state=0), X)
+    with pytest.warns(UserWarning, match=r"20 of 20 documents.*id=") as caught:
+        theta = model.transform(X)
+    assert len(caught) == 1
+    with pytest.warns(UserWarning, match=r"id="):
+        assert_array_equal(model.transform(X, metadata={"row": np.arange(20)}), theta)
+    with pytest.warns(UserWarning, match="id=") as caught:
+        model.score(X)
+    assert len(caught) == 1
+
+
+def test_fit_transform_knows_the_training_documents_by_their_place():
+    X, similarity = two_groups()
+    model = GPTM(2, kernel=similarity[:20, :20], random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        theta = model.fit_transform(X)
+    assert theta.shape == (20, 2)
+
+
+def test_ids_may_come_as_floats_and_repeat():
+    _, similarity = two_groups()
+    kernel = k.Precomputed(similarity, id="row")
+    whole = kernel.bind(pd.DataFrame({"row": np.arange(20)}), 20)
+    floats = kernel.bind(pd.DataFrame({"row": np.arange(20.0)}), 20)
+    assert_array_equal(floats.gram(), whole.gram())
+    twice = kernel.bind(pd.DataFrame({"row": [0, 1, 0]}), 3)
+    assert_array_equal(twice.gram(), similarity[np.ix_([0, 1, 0], [0, 1, 0])])
+    assert_allclose(twice.operator.to_dense(), twice.gram(), atol=1e-12)
+
+
+def test_a_training_document_outside_the_matrix_is_refused():
+    kernel = k.Precomputed(np.eye(5), id="row")
+    with pytest.raises(ValueError, match=r"2 values of column 'row'.*5 rows"):
+        kernel.bind(pd.DataFrame({"row": [0, 1, 5, 99]}), 4)
+    with pytest.raises(ValueError, match=r"'row'.*no metadata arrived"):
+        kernel.bind(None, 4)
+    with pytest.raises(ValueError, match=r"'row'.*'id'"):
+        kernel.bind(pd.DataFrame({"id": [0, 1]}), 2)
+
+
+def test_labels_that_repeat_are_refused():
+    frame = pd.DataFrame(np.eye(3), index=list("aab"), columns=list("aab"))
+    with pytest.raises(ValueError, match="a"):
+        k.Precomputed(frame, id="who").bind(pd.DataFrame({"who": list("ab")}), 2)
+
+
+# Errors
+
+
+@pytest.mark.parametrize("kind", [k.RBF, k.Matern])
+@pytest.mark.parametrize("columns", [(), (3.5,), ("a", None), (["a", "b"],)])
+def test_columns_must_be_named(kind, columns):
+    with pytest.raises(ValueError, match=f"{kind.__name__} expects one or more column names"):
+        kind(*columns)
+
+
+def test_on_columns_wants_the_kernel_first():
+    with pytest.raises(ValueError, match="OnColumns expects a kernel of sklearn"):
+        k.OnColumns("t", gp.RBF())
+    with pytest.raises(ValueError, match="OnColumns expects one or more column names"):
+        k.OnColumns(gp.RBF())
+    with pytest.raises(ValueError, match="sklearn"):
+        k.OnColumns(k.RBF("t"), "t")
+
+
+@pytest.mark.parametrize("kind", [k.RBF, k.Matern])
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, [1.0, 2.0], [[1.0]], [-1.0], "long"])
+def test_length_scale_is_checked(kind, value):
+    with pytest.raises(ValueError, match=r"length_scale must be .*'t'"):
+        kind("t", length_scale=value).bind(FRAME, D).gram()
+
+
+@pytest.mark.parametrize("nu", [0.0, -1.0, np.nan, "smooth"])
+def test_nu_is_checked(nu):
+    with pytest.raises(ValueError, match="nu must be"):
+        k.Matern("t", nu=nu, length_scale=1.0).bind(FRAME, D).gram()
+
+
+def test_an_endlessly_smooth_matern_is_rbf():
+    smooth = k.Matern("t", nu=np.inf, length_scale=2.0).bind(FRAME, D)
+    assert_allclose(smooth.gram(), rbf(T, 2.0), rtol=1e-12)
+
+
+def test_a_kernel_of_scikit_learn_for_another_number_of_columns_is_refused():
+    with pytest.raises(ValueError, match="dimension"):
+        k.OnColumns(gp.RBF([1.0, 2.0]), "t").bind(FRAME, D).gram()

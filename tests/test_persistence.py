@@ -1,0 +1,575 @@
+"""Models on disk: the same bits back, one plain file, and clear words for any other file."""
+
+import json
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import textwrap
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from safetensors import safe_open
+from safetensors.numpy import load_file
+from safetensors.numpy import save as to_bytes
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as gp
+
+import gptm
+from gptm import CTM, GPTM, Corpus
+from gptm import kernels as k
+
+D, V = 24, 9
+RNG = np.random.default_rng(0)
+X = RNG.poisson(2.0, (D, V))
+METADATA = pd.DataFrame(
+    {
+        "t": RNG.uniform(0, 10, D).round(1),
+        "date": pd.date_range("2020-01-01", periods=D),
+        "row": np.arange(D),
+        "who": [f"d{i}" for i in range(D)],
+    }
+)
+METADATA.loc[3, "t"] = np.nan
+NEW = RNG.poisson(1.0, (5, V))
+LATER = pd.DataFrame(
+    {
+        "t": [0.5, np.nan, 9.0, 3.0, 3.0],
+        "date": pd.to_datetime(["2020-01-03", None, "2020-06-01", "2019-01-01", "2020-01-03"]),
+        "row": [24, 25, 0, 3, 27],
+        "who": ["d24", "d25", "d0", "d3", "d27"],
+    }
+)
+NEW[4] = 0
+SIMILARITY = np.exp(-np.abs(np.subtract.outer(np.arange(28.0), np.arange(28.0))) / 4)
+LABELS = [f"d{i}" for i in range(28)]
+TIME = k.RBF("t", length_scale=2.0)
+
+MODELS = {
+    "CTM": CTM(3),
+    "CTM, plain": CTM(2, topic_covariance="identity", fit_mean=False, smoothing=0.0),
+    "no kernel": GPTM(3, kernel=None),
+    "auto": GPTM(3),
+    "identity": GPTM(3, kernel=k.Identity(name="own")),
+    "rbf": GPTM(3, kernel=TIME),
+    "rbf, open": GPTM(3, kernel=k.RBF("date", name="when")),
+    "rbf, scales": GPTM(3, kernel=k.RBF("t", "row", length_scale=[2.0, 5.0])),
+    "rbf, array of scales": GPTM(3, kernel=k.RBF("t", "row", length_scale=np.array([2.0, 5.0]))),
+    "matern": GPTM(3, kernel=k.Matern("date", "t", nu=2.5)),
+    "on columns": GPTM(3, kernel=k.OnColumns(gp.RationalQuadratic(2.0, alpha=0.5), "t")),
+    "on columns, compound": GPTM(
+        3,
+        kernel=k.OnColumns(
+            gp.ConstantKernel(2.0, "fixed") * gp.RBF([2.0, 3.0]) + gp.DotProduct(), "t", "row"
+        ),
+    ),
+    "on columns, power": GPTM(3, kernel=k.OnColumns(gp.Matern(2.0) ** 2, "t")),
+    "array": GPTM(3, kernel=SIMILARITY[:D, :D]),
+    "precomputed": GPTM(3, kernel=k.Precomputed(SIMILARITY, id="row")),
+    "precomputed, labels": GPTM(
+        3, kernel=k.Precomputed(pd.DataFrame(SIMILARITY, LABELS, LABELS), id="who")
+    ),
+    "sum": GPTM(3, kernel=TIME + k.Matern("date") + 0.5 * k.Identity()),
+    "product": GPTM(3, kernel=k.RBF("t") * k.Matern("date")),
+    "nested": GPTM(3, kernel=0.7 * (2.0 * TIME + k.RBF("date") * k.Matern("row"))),
+    "kernel as given": GPTM(3, kernel=2.0 * TIME, learn_kernel=False),
+    "shared": GPTM(3, kernel=TIME, coregionalization="shared"),
+    "identity B": GPTM(3, kernel=TIME, coregionalization="identity", topic_covariance="identity"),
+    "map": GPTM(3, kernel=TIME, inference="map"),
+    "paper": GPTM(
+        3, kernel=TIME + k.Identity(), inference="map", coregionalization="identity", fit_mean=False
+    ),
+    "given topics": GPTM(2, kernel=TIME, init=np.random.default_rng(1).dirichlet(np.ones(V), 2)),
+    "numpy parameters": GPTM(
+        np.int64(2), kernel=TIME, smoothing=np.float64(0.02), tol=np.float32(0.5)
+    ),
+}
+
+
+def fitted(name):
+    model = clone(MODELS[name]).set_params(random_state=0, max_iter=6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, metadata=METADATA)
+
+
+def quietly(method, *arguments, **keywords):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return method(*arguments, **keywords)
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {name: fitted(name) for name in MODELS}
+
+
+@pytest.fixture
+def saved(tmp_path, models):
+    path = tmp_path / "model.gptm"
+    models["sum"].save(path)
+    return path
+
+
+def public_attributes(model):
+    names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
+    return {name: getattr(model, name) for name in names}
+
+
+def plain_parameters(model):
+    params = model.get_params()
+    return {name: repr(v.item() if isinstance(v, np.generic) else v) for name, v in params.items()}
+
+
+# Round trip
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_is_the_same_model(name, models, tmp_path):
+    model = models[name]
+    path = tmp_path / "model.gptm"
+    assert model.save(path) is None
+    again = gptm.load(path)
+    assert type(again) is type(model)
+    assert plain_parameters(again) == plain_parameters(model)
+    mine, theirs = public_attributes(model), public_attributes(again)
+    assert mine.keys() == theirs.keys()
+    for key, value in mine.items():
+        if isinstance(value, np.ndarray):
+            assert_array_equal(theirs[key], value, err_msg=key)
+            assert theirs[key].dtype == value.dtype
+        else:
+            assert theirs[key] == value, key
+    for documents, metadata in ((X, METADATA), (NEW, LATER)):
+        expected = quietly(model.transform, documents, metadata=metadata)
+        assert_array_equal(quietly(again.transform, documents, metadata=metadata), expected)
+        assert quietly(again.score, documents, metadata=metadata) == quietly(
+            model.score, documents, metadata=metadata
+        )
+    expected = quietly(model.transform, NEW)  # without metadata
+    assert_array_equal(quietly(again.transform, NEW), expected)
+    draw = {"metadata": LATER, "n_words": 20, "random_state": 0}
+    expected = quietly(model.sample, 5, **draw).counts.toarray()
+    assert_array_equal(quietly(again.sample, 5, **draw).counts.toarray(), expected)
+    pd.testing.assert_frame_equal(again.topics(), model.topics())
+
+
+def test_a_new_process_gives_the_same_bits(models, tmp_path):
+    for number, model in enumerate(models.values()):
+        model.save(tmp_path / f"{number}.gptm")
+        np.save(tmp_path / f"{number}.npy", quietly(model.transform, NEW, metadata=LATER))
+    np.save(tmp_path / "new.npy", NEW)
+    LATER.to_json(tmp_path / "later.json", date_format="iso")
+    script = """
+        import sys, warnings
+        from pathlib import Path
+        import numpy as np, pandas as pd
+        import gptm
+
+        warnings.simplefilter("ignore")
+        folder = Path(sys.argv[1])
+        new = np.load(folder / "new.npy")
+        later = pd.read_json(folder / "later.json", convert_dates=["date"], dtype={"who": str})
+        for path in sorted(folder.glob("*.gptm")):
+            theta = gptm.load(path).transform(new, metadata=later)
+            same = (theta == np.load(path.with_suffix(".npy"))).all()
+            print(path.stem, "same" if same else "other")
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    answers = dict(line.split() for line in done.stdout.splitlines())
+    assert len(answers) == len(MODELS)
+    other = [name for number, name in enumerate(MODELS) if answers[str(number)] != "same"]
+    assert other == []
+
+
+def test_words_survive(tmp_path):
+    words = ["tea", "größe", "чай", "お茶", "a b", '"quoted"', "\\", "\n", ""]
+    model = CTM(2, random_state=0).fit(Corpus(X, words))
+    model.save(tmp_path / "model.gptm")
+    again = gptm.load(tmp_path / "model.gptm")
+    assert again.feature_names_in_.tolist() == words
+    pd.testing.assert_frame_equal(again.topics(), model.topics())
+    with pytest.raises(ValueError, match="other words"):
+        again.transform(Corpus(X, [*words[:-1], "else"]))
+
+
+def test_a_model_without_words_stays_without(tmp_path, models):
+    models["CTM"].save(tmp_path / "model.gptm")
+    assert not hasattr(gptm.load(tmp_path / "model.gptm"), "feature_names_in_")
+
+
+def test_a_loaded_model_can_be_cloned_refitted_and_go_on(saved, models):
+    again = gptm.load(saved)
+    copy = clone(again)
+    assert not hasattr(copy, "components_")
+    quietly(copy.fit, X, metadata=METADATA)
+    assert_array_equal(copy.components_, models["sum"].components_)
+    before = again.bound_[-1]
+    quietly(again.set_params(warm_start=True, max_iter=3, tol=0.0).fit, X, metadata=METADATA)
+    assert again.bound_[0] >= before
+    again.set_params(warm_start=False, n_components=2)
+    assert quietly(again.fit, X[:, 1:], metadata=METADATA).components_.shape == (2, V - 1)
+
+
+def test_a_loaded_model_can_be_saved_again(saved, tmp_path):
+    gptm.load(saved).save(tmp_path / "second.gptm")
+    assert (tmp_path / "second.gptm").read_bytes() == saved.read_bytes()
+
+
+def test_saving_the_same_model_twice_gives_the_same_file(saved, tmp_path):
+    fitted("sum").save(tmp_path / "second.gptm")
+    assert (tmp_path / "second.gptm").read_bytes() == saved.read_bytes()
+
+
+def test_an_interrupted_model_can_be_saved(tmp_path):
+    def impatient(iteration, state):
+        raise KeyboardInterrupt
+
+    model = GPTM(2, kernel=TIME, callback=impatient, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X, metadata=METADATA)
+    model.save(tmp_path / "model.gptm")
+    again = gptm.load(tmp_path / "model.gptm")
+    assert again.converged_ is False
+    assert again.callback is None
+    expected = model.transform(NEW, metadata=LATER)
+    assert_array_equal(again.transform(NEW, metadata=LATER), expected)
+
+
+def test_a_random_state_object_is_left_out_with_a_warning(tmp_path):
+    model = CTM(2, random_state=np.random.RandomState(0)).fit(X)
+    with pytest.warns(UserWarning, match=r"random_state.*None"):
+        model.save(tmp_path / "model.gptm")
+    assert gptm.load(tmp_path / "model.gptm").random_state is None
+
+
+def test_what_cannot_come_back_is_not_saved(tmp_path):
+    path = tmp_path / "model.gptm"
+    distance = k.OnColumns(gp.PairwiseKernel(metric=lambda a, b, gamma: float(a @ b)), "row")
+    model = quietly(GPTM(2, kernel=distance, random_state=0).fit, X, metadata=METADATA)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        model.save(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Local(k.RBF):
+    """A kernel of the user's own."""
+
+
+class LocalModel(GPTM):
+    """A model of the user's own."""
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: GPTM(2, kernel=Local("t")), lambda: LocalModel(2, kernel=TIME)]
+)
+def test_a_class_that_load_does_not_know_is_not_saved(make, tmp_path):
+    model = quietly(make().set_params(random_state=0).fit, X, metadata=METADATA)
+    with pytest.raises(ValueError, match=r"(?s)Local.*cannot be saved|cannot be saved.*Local"):
+        model.save(tmp_path / "model.gptm")
+
+
+# The file
+
+
+def read_by_hand(path):
+    """Header and data of a safetensors file, by its specification alone."""
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def test_the_file_is_plain_safetensors(saved):
+    header, data = read_by_hand(saved)
+    metadata = header.pop("__metadata__")
+    spans = sorted(entry["data_offsets"] for entry in header.values())
+    assert spans[0][0] == 0
+    assert spans[-1][1] == len(data)  # nothing else is hidden in it
+    assert all(a[1] == b[0] for a, b in pairwise(spans))
+    kinds = {entry["dtype"] for entry in header.values()}
+    assert kinds <= {"F64", "F32", "I64", "I32"}
+    assert set(metadata) == {"gptm"}
+
+
+def test_the_header_tells_all_but_the_arrays(tmp_path, models):
+    model = quietly(
+        GPTM(2, kernel=0.5 * TIME + k.Identity(), smoothing=0.25, random_state=7).fit,
+        Corpus(X, [f"word{w}" for w in range(V)], metadata=METADATA),
+    )
+    path = tmp_path / "model.gptm"
+    model.save(path)
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["gptm"])
+        names = set(file.keys())
+    assert isinstance(header["schema"], int)
+    assert header["model"] == "GPTM"
+    assert header["vocabulary"] == [f"word{w}" for w in range(V)]
+    assert header["parameters"]["n_components"] == 2
+    assert header["parameters"]["smoothing"] == 0.25
+    assert header["parameters"]["random_state"] == 7
+    assert set(header["parameters"]) == set(model.get_params(deep=False))
+    kernel = json.dumps(header["kernel"])
+    for word in ("RBF", "Identity", "length_scale", '"t"', "2.0"):
+        assert word in kernel
+    for library in ("gptm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "safetensors"):
+        assert header["libraries"][library][0].isdigit()
+    assert header["libraries"]["gptm"] == gptm.__version__
+    assert {"components_", "topic_covariance_", "dual_coef_", "bound_"} <= names
+    points = [array for name, array in load_file(path).items() if name.startswith("training.")]
+    assert any(np.array_equal(array.ravel(), METADATA["t"], equal_nan=True) for array in points)
+
+
+def test_loading_runs_nothing(saved, models, monkeypatch):
+    def refuse(*arguments, **keywords):
+        raise AssertionError("a model must not need pickle")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    monkeypatch.setattr(np, "load", refuse)
+    again = gptm.load(saved)
+    assert_array_equal(again.components_, models["sum"].components_)
+
+
+def test_saving_pickles_nothing(tmp_path, models, monkeypatch):
+    def refuse(*arguments, **keywords):
+        raise AssertionError("a model must not need pickle")
+
+    for name in ("dump", "dumps", "Pickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    models["sum"].save(tmp_path / "model.gptm")
+
+
+def test_texts_are_not_in_the_file(tmp_path):
+    texts = ["secret tea", "hidden coffee"] * 6
+    model = quietly(
+        CTM(2, random_state=0).fit, Corpus.from_texts(texts, vocabulary=["tea", "coffee"])
+    )
+    model.save(tmp_path / "model.gptm")
+    assert b"secret" not in (tmp_path / "model.gptm").read_bytes()
+
+
+@pytest.mark.parametrize("make", [str, os.fspath, lambda path: path])
+def test_paths_of_any_kind_and_name(make, tmp_path, models):
+    path = tmp_path / "a model without ending"
+    models["CTM"].save(make(path))
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]  # one file
+    assert gptm.load(make(path)).n_components == 3
+
+
+def test_a_path_in_the_current_folder(tmp_path, models, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    models["CTM"].save("model.gptm")
+    assert gptm.load("model.gptm").n_components == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such permissions there")
+def test_the_file_may_be_read_like_any_other(saved):
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o666 & ~umask
+
+
+@pytest.mark.parametrize("broken", ["fsync", "replace"])
+def test_a_failing_write_leaves_the_old_file(broken, saved, models, monkeypatch):
+    before = saved.read_bytes()
+
+    def fail(*arguments, **keywords):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, broken, fail)
+    with pytest.raises(OSError, match="disk full"):
+        models["CTM"].save(saved)
+    monkeypatch.undo()
+    assert saved.read_bytes() == before
+    assert [entry.name for entry in saved.parent.iterdir()] == [saved.name]  # nothing left behind
+
+
+def test_an_interrupted_write_leaves_the_old_file(saved, models, monkeypatch):
+    before = saved.read_bytes()
+
+    def interrupted(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        models["CTM"].save(saved)
+    assert saved.read_bytes() == before
+    assert [entry.name for entry in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_new_model_replaces_the_old_file(saved, models):
+    models["CTM"].save(saved)
+    assert isinstance(gptm.load(saved), CTM)
+
+
+# Files that are no models
+
+
+def refused(path, *words):
+    with pytest.raises(ValueError, match=r"\w") as error:
+        gptm.load(path)
+    message = str(error.value)
+    assert path.name in message
+    for word in words:
+        assert word in message, message
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.gptm"):
+        gptm.load(tmp_path / "nowhere.gptm")
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-4, 0.01, 0.3, 0.9, 0.999])
+def test_a_truncated_file(share, saved):
+    content = saved.read_bytes()
+    saved.write_bytes(content[: int(share * len(content))])
+    refused(saved, "cut short")
+
+
+def test_a_file_with_something_behind_it(saved):
+    saved.write_bytes(saved.read_bytes() + b"more")
+    refused(saved, "not a gptm model")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        np.random.default_rng(0).bytes(5000),
+        b"\0" * 5000,
+        b"year,text\n1999,tea\n" * 100,
+        pickle.dumps({"components_": [1, 2, 3]}),
+        b"PK\x03\x04" + b"\0" * 100,
+    ],
+    ids=["random", "zeros", "csv", "pickle", "zip"],
+)
+def test_a_foreign_file(content, tmp_path):
+    path = tmp_path / "model.gptm"
+    path.write_bytes(content)
+    refused(path, "not a gptm model")
+
+
+@pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
+def test_a_foreign_safetensors_file(metadata, tmp_path):
+    path = tmp_path / "model.gptm"
+    path.write_bytes(to_bytes({"weight": np.ones(3)}, metadata))
+    refused(path, "safetensors", "not a gptm model")
+
+
+def rewrite(path, change_header=None, change_tensors=None):
+    """The same file with its header or its arrays changed."""
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["gptm"])
+    tensors = load_file(path)
+    if change_header is not None:
+        header = change_header(header) or header
+    if change_tensors is not None:
+        change_tensors(tensors)
+    path.write_bytes(to_bytes(tensors, {"gptm": json.dumps(header)}))
+
+
+def test_rewriting_alone_changes_nothing(saved, models):
+    rewrite(saved)
+    assert_array_equal(gptm.load(saved).components_, models["sum"].components_)
+
+
+def test_a_newer_schema(saved):
+    rewrite(saved, lambda header: header.update(schema=99, surprise=True))
+    refused(saved, "99", "schema", "Upgrade gptm")
+
+
+def test_a_newer_schema_of_an_unknown_shape(saved):
+    rewrite(saved, lambda header: {"schema": 99})
+    refused(saved, "99", "Upgrade gptm")
+
+
+def drop(*names):
+    def change(header):
+        for name in names:
+            del header[name]
+
+    return change
+
+
+def rename_kernel(name):
+    def change(header):
+        header["kernel"] = {"gptm": name, "params": {}}
+
+    return change
+
+
+TAMPERED = {
+    "no schema": drop("schema"),
+    "schema in words": lambda header: header.update(schema="1"),
+    "schema zero": lambda header: header.update(schema=0),
+    "not an object": lambda header: [1, 2],
+    "no model": drop("model"),
+    "unknown model": lambda header: header.update(model="LDA"),
+    "no parameters": drop("parameters"),
+    "unknown parameter": lambda header: header["parameters"].update(shape=3),
+    "parameters of another kind": lambda header: header.update(parameters=[1]),
+    "no scalars": drop("scalars"),
+    "no kernel": drop("kernel"),
+    "unknown kernel": rename_kernel("Spherical"),
+    "a function for a kernel": rename_kernel("resolve_kernel"),
+    "a module for a kernel": rename_kernel("base"),
+    "an abstract kernel": rename_kernel("Kernel"),
+    "foreign kernel": lambda header: header.update(kernel={"sklearn": "clone", "params": {}}),
+    "kernel without parameters": lambda header: header.update(kernel={"gptm": "RBF"}),
+    "kernel of another kind": lambda header: header.update(kernel="RBF"),
+    "another kernel": lambda header: header.update(
+        kernel={"gptm": "Identity", "params": {"name": None}}
+    ),
+    "a tensor that is not there": lambda header: header["parameters"].update(
+        init={"tensor": "none"}
+    ),
+    "too few words": lambda header: header.update(vocabulary=["tea"]),
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
+def test_a_tampered_header(change, saved):
+    rewrite(saved, change)
+    refused(saved)
+
+
+def without(name):
+    return lambda tensors: tensors.pop(name)
+
+
+def cut(name):
+    def change(tensors):
+        tensors[name] = np.ascontiguousarray(tensors[name][:-1])
+
+    return change
+
+
+ARRAYS = ["components_", "topic_covariance_", "mean_", "coregionalization_", "dual_coef_"]
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("change", [without, cut])
+def test_arrays_that_are_missing_or_do_not_fit(change, name, saved):
+    rewrite(saved, change_tensors=change(name))
+    refused(saved)
+
+
+def test_training_arrays_that_are_missing(saved):
+    def change(tensors):
+        for name in [name for name in tensors if name.startswith("training.")]:
+            del tensors[name]
+
+    rewrite(saved, change_tensors=change)
+    refused(saved)
+
+
+def test_a_folder_is_no_model(tmp_path):
+    with pytest.raises((ValueError, IsADirectoryError)):
+        gptm.load(tmp_path)
