@@ -2,7 +2,7 @@
 
     python benchmarks/against_tomotopy.py [--data ../shared] [--seeds 3] [--topics 20]
 
-The splits and the scorer live beside the data (`bench/corpora.py`, `bench/score.py` in the data folder's parent): document
+The splits and the scorer live beside the data (`bench/corpora.py`, `bench/score.py`): document
 completion at 50 %, one estimator of theta given the topics for everybody. Scoring time is taken out of the clock. Peers
 and ours alternate. Writes benchmarks/results/against_tomotopy.json.
 """

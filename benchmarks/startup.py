@@ -23,7 +23,9 @@ print(time.perf_counter() - t)
 
 def seconds(code: str, repeats: int = 5) -> float:
     def once() -> float:
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         return float(done.stdout)
 
     once()  # fills the caches

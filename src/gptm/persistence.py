@@ -41,8 +41,12 @@ _ARRAYS = (
 )
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+def save_model(model: GPTM | CTM, path: str | os.PathLike[str]) -> None:
     """Write a fitted model, replacing the file as a whole."""
+    if _MODELS.get(type(model).__name__) is not type(model):
+        raise ValueError(
+            f"a {type(model).__name__} cannot be saved: load would not know the class. Save a GPTM or CTM."
+        )
     tensors: dict[str, np.ndarray] = {
         name: np.ascontiguousarray(getattr(model, name)) for name in _ARRAYS if hasattr(model, name)
     }
@@ -93,11 +97,33 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     header, tensors = _read_file(Path(path))
     try:
-        return _restore(header, tensors)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        model = _restore(header, tensors)
+        _check_shapes(model)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise ValueError(
-            f"{os.fspath(path)} is not a complete gptm model: {type(error).__name__} {error}. Save the model again."
+            f"{os.fspath(path)} is not a complete gptm model ({type(error).__name__}: {error}). Save the model again."
         ) from error
+    return model
+
+
+def _check_shapes(model: Any) -> None:
+    """An error unless the arrays of a model fit each other."""
+    K, V = model.components_.shape
+    D = model._bound.n
+    expected: dict[str, tuple[int, ...]] = {
+        "topic_covariance_": (K, K),
+        "mean_": (K,),
+        "doc_logits_": (D, K),
+        "doc_variance_": (D, K),
+        "doc_lengths_": (D,),
+    }
+    if isinstance(model, GPTM):
+        expected |= {"coregionalization_": (K, K), "doc_means_": (D, K), "dual_coef_": (D, K)}
+    for name, shape in expected.items():
+        if getattr(model, name).shape != shape:
+            raise ValueError(f"{name} has shape {getattr(model, name).shape}, expected {shape}")
+    if model.n_features_in_ != V or len(getattr(model, "feature_names_in_", range(V))) != V:
+        raise ValueError(f"the vocabulary does not have the {V} words of the topics")
 
 
 def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
@@ -199,7 +225,7 @@ def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
     if isinstance(value, list | tuple):
         items = [_encode(item, tensors, f"{path}.{i}") for i, item in enumerate(value)]
         return {"list": items} if isinstance(value, list) else {"tuple": items}
-    if isinstance(value, Kernel | gp.Kernel):
+    if isinstance(value, Kernel | gp.Kernel) and _is_public(value):
         params = value.get_params(deep=False)
         return {
             "gptm" if isinstance(value, Kernel) else "sklearn": type(value).__name__,
@@ -228,6 +254,12 @@ def _decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
         kind = _named_class(kernels, value["gptm"], Kernel)
         return kind.from_params(params)
     return _named_class(gp, value["sklearn"], gp.Kernel)(**params)
+
+
+def _is_public(kernel: Kernel | gp.Kernel) -> bool:
+    """Whether `load` will find the kernel's class by its name."""
+    module = kernels if isinstance(kernel, Kernel) else gp
+    return getattr(module, type(kernel).__name__, None) is type(kernel)
 
 
 def _named_class(module: Any, name: str, parent: type) -> Any:

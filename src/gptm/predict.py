@@ -5,16 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
 
 from gptm._types import Array
+from gptm._warnings import warn
 from gptm.estep import Posterior, Prior, infer_documents, prior_start
-from gptm.means import Basis, diagonalise, document_means, solve_means
+from gptm.means import Basis, diagonalise, document_means, dual_coefficients, solve_means
 from gptm.operators import Cross
 
 MAX_INNER = 500
 TOL = 1e-9  # nats per token
 _JOINT_ITERATIONS = 1000
 _JOINT_TOL = 1e-8
+_JOINT_INNER_TOL = 1e-13  # a strong kernel amplifies what the documents leave undone
+_MEMORY = 8
 
 
 class Parameters(NamedTuple):
@@ -45,7 +49,7 @@ def infer_new(counts: csr_matrix, prior: Prior, beta_T: Array, n_jobs: int | Non
 def infer_new_jointly(
     counts: csr_matrix, parameters: Parameters, cross: Cross, n_jobs: int | None
 ) -> tuple[Posterior, Array]:
-    """Posterior and F_* of new documents by the corrected eq. 20, alternating until both stand still.
+    """Posterior and F_* of new documents by the corrected eq. 20, until both stand still.
 
     F_* - F_bar solves the training equation with the conditional kernel and lam - F_bar. The paper's
     procedure: documents of one batch pull on each other.
@@ -58,39 +62,75 @@ def infer_new_jointly(
     shared = np.ones((1, K))
     posterior = prior_start(Prior(parameters.mu + F_bar, basis.T, shared))
 
-    def updated(F_new: Array) -> Array:
+    def update(x: Array) -> tuple[Array, float]:
+        """F_* - F_bar and its dual for the documents' optimum under those in x, and the bound at x."""
         nonlocal posterior
-        prior = Prior(parameters.mu + F_new, basis.T, shared)
-        posterior, _ = infer_documents(
-            counts, prior, parameters.beta_T, posterior, max_inner=MAX_INNER, tol=TOL, n_jobs=n_jobs
+        G, alpha = x
+        prior = Prior(parameters.mu + F_bar + G, basis.T, shared)
+        posterior, statistics = infer_documents(
+            counts,
+            prior,
+            parameters.beta_T,
+            posterior,
+            max_inner=MAX_INNER,
+            tol=_JOINT_INNER_TOL,
+            n_jobs=n_jobs,
         )
+        value = float(statistics.terms.sum()) + _log_joint(posterior, prior, G, alpha, basis)
         rotated = operator.rotate(posterior.lam - F_bar)
         means = solve_means(operator, rotated, rotated_ones, parameters.mu, basis)
-        return F_bar + document_means(operator, means)
+        image = np.stack([document_means(operator, means), dual_coefficients(operator, means)])
+        return image, value
 
-    F_new = fixed_point(updated, F_bar, tol=_JOINT_TOL, max_iter=_JOINT_ITERATIONS)
-    return posterior, F_new
+    x, converged = climb(update, np.zeros((2, n, K)), tol=_JOINT_TOL, max_iter=_JOINT_ITERATIONS)
+    if not converged:
+        warn(
+            f"the joint inference of {n} documents did not settle in {_JOINT_ITERATIONS} rounds; the kernel is very "
+            "strong beside the topic covariance. Use inference='variational', or a weaker kernel.",
+            ConvergenceWarning,
+        )
+    return posterior, F_bar + x[0]
 
 
-def fixed_point(
-    update: Callable[[Array], Array], x: Array, *, tol: float, max_iter: int, memory: int = 8
-) -> Array:
-    """x with update(x) = x, by Anderson's extrapolation from the last few steps.
+def _log_joint(posterior: Posterior, prior: Prior, G: Array, alpha: Array, basis: Basis) -> float:
+    """What the bound holds besides the words, up to constants: eta given F_*, q's entropy, F_*."""
+    residual = (posterior.lam - prior.mean) @ basis.T
+    precision_diagonal = (basis.T**2).sum(1)
+    b = np.where(basis.b > 0, basis.b, np.inf)
+    penalty = ((G @ basis.T) * (alpha @ basis.T) / b).sum()  # tr B^-1 G' 𝒦_bar^-1 G
+    spread = (precision_diagonal * posterior.nu2 - np.log(posterior.nu2)).sum()
+    return -0.5 * float((residual**2).sum() + spread + penalty)
 
-    Plain alternation creeps where the kernel is strong: each step moves F by a share of Sigma / (Sigma + kernel) only.
-    The result is always the outcome of a plain update.
+
+def climb(
+    update: Callable[[Array], tuple[Array, float]], x: Array, *, tol: float, max_iter: int
+) -> tuple[Array, bool]:
+    """The fixed point of a monotone update (its image, and the value at x), and whether it was reached.
+
+    Plain updates creep where the kernel is strong: each moves F by a share of Sigma / (Sigma + kernel) only.
+    So the next point is extrapolated from the last few (Anderson); one that lowers the value is dropped
+    for the plain image.
     """
-    points: list[Array] = []
-    images: list[Array] = []
+    points, images = [x], []
+    image, value = update(x)
     for _ in range(max_iter):
-        image = update(x)
         if np.abs(image - x).max(initial=0.0) <= tol * (1.0 + np.abs(image).max(initial=0.0)):
-            break
-        points, images = [*points, x][-memory:], [*images, image][-memory:]
-        residuals = np.stack([(g - p).ravel() for p, g in zip(points, images, strict=True)])
-        steps, moves = np.diff(residuals, axis=0), np.diff(np.stack(images), axis=0)
-        if np.linalg.norm(residuals[-1]) > 2.0 * np.linalg.norm(residuals, axis=1).min():
-            points, images, steps = [], [], steps[:0]  # extrapolated too far: begin again
-        weights = np.linalg.lstsq(steps.T, residuals[-1], rcond=None)[0]
-        x = image - np.tensordot(weights, moves[: len(weights)], axes=1)
-    return image
+            return image, True
+        images.append(image)
+        points, images = points[-_MEMORY:], images[-_MEMORY:]
+        trial = _extrapolated(points, images)
+        trial_image, trial_value = update(trial)
+        if not trial_value >= value:
+            points, images, trial = [], [], image
+            trial_image, trial_value = update(trial)
+        x, image, value = trial, trial_image, trial_value
+        points.append(x)
+    return image, False
+
+
+def _extrapolated(points: list[Array], images: list[Array]) -> Array:
+    """The combination of images whose combined residual is least (Anderson's method, type II)."""
+    residuals = np.stack([(g - p).ravel() for p, g in zip(points, images, strict=True)])
+    steps, moves = np.diff(residuals, axis=0), np.diff(np.stack(images), axis=0)
+    weights = np.linalg.lstsq(steps.T, residuals[-1], rcond=None)[0]
+    return images[-1] - np.tensordot(weights, moves, axes=1)
