@@ -335,7 +335,7 @@ def test_what_is_no_kernel_is_refused(kernel):
 def test_a_kernel_of_scikit_learn_needs_columns():
     from sklearn.gaussian_process.kernels import RBF
 
-    refused(lambda: GPTM(2, kernel=RBF()).fit(counts()), "scikit-learn", "OnColumns(RBF(")
+    refused(lambda: GPTM(2, kernel=RBF()).fit(counts()), "scikit-learn", "columns", "OnColumns(")
 
 
 def test_a_failed_fit_leaves_the_model_unfitted(model):

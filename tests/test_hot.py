@@ -486,11 +486,18 @@ def splitmix64(seed, n):
     return np.array(values)
 
 
+def uniforms(next_uniform, seed, n):
+    state, values = np.uint64(seed), []
+    for _ in range(n):
+        state, value = next_uniform(state)
+        values.append(value)
+    return np.array(values)
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2**63 + 12345, 2**64 - 1])
 def test_next_uniform(form, seed):
-    state = np.array([seed], dtype=np.uint64)
     with np.errstate(over="ignore"):
-        values = np.array([form_of(_hot.next_uniform, form)(state) for _ in range(20)])
+        values = uniforms(form_of(_hot.next_uniform, form), seed, 20)
     assert np.array_equal(values, splitmix64(seed, 20))
 
 
@@ -502,8 +509,7 @@ def chi_square_fits(observed, probability, p_value=1e-4):
 
 
 def test_next_uniform_is_uniform():
-    state = np.array([7], dtype=np.uint64)
-    values = np.array([_hot.next_uniform(state) for _ in range(20_000)])
+    values = uniforms(_hot.next_uniform, 7, 20_000)
     assert chi_square_fits(np.histogram(values, bins=20, range=(0, 1))[0], np.full(20, 1 / 20))
     assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 4 / np.sqrt(len(values))
 

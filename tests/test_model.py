@@ -1032,3 +1032,36 @@ def test_topics_name_what_is_wrong():
     with pytest.raises(ValueError, match=r"(?s)n_words.*0"):
         model.topics(n_words=0)
     assert len(model.topics(n_words=1000)["words"][0].split(", ")) == 11
+
+
+# What users get wrong without noticing
+
+
+def test_a_table_in_the_place_of_y_is_noticed():
+    X, metadata = small_corpus()
+    with pytest.warns(UserWarning, match="metadata="):
+        GPTM(2, random_state=0).fit(X, pd.DataFrame(metadata))
+
+
+def test_dates_in_fit_and_numbers_later_are_refused():
+    X, _ = small_corpus()
+    dates = pd.DataFrame({"t": pd.date_range("2000-01-01", periods=X.shape[0], freq="D")})
+    model = GPTM(2, kernel=k.RBF("t"), random_state=0, tol=1e-3).fit(X, metadata=dates)
+    with pytest.raises(ValueError, match=r"(?s)'t' held dates.*holds numbers"):
+        model.transform(X[:1], metadata={"t": [2000]})
+    without = model.transform(X[:1], metadata={"t": [None]})
+    assert_allclose(without.sum(), 1.0)
+
+
+def test_joint_inference_with_the_identity_makes_no_matrix(monkeypatch):
+    """The paper's KI: new documents are independent, so nothing of size n x n is decomposed."""
+    from gptm.operators import Spectral
+
+    X, _ = small_corpus()
+    model = GPTM(2, kernel=k.Identity(), inference="map", random_state=0, tol=1e-3).fit(X)
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a dense decomposition")
+
+    monkeypatch.setattr(Spectral, "from_dense", refuse)
+    assert model.transform(X).shape == (X.shape[0], 2)

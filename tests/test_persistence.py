@@ -295,7 +295,7 @@ def test_the_file_is_plain_safetensors(saved):
     assert spans[-1][1] == len(data)  # nothing else is hidden in it
     assert all(a[1] == b[0] for a, b in pairwise(spans))
     kinds = {entry["dtype"] for entry in header.values()}
-    assert kinds <= {"F64", "F32", "I64", "I32"}
+    assert kinds <= {"F64", "F32", "I64", "I32", "BOOL"}
     assert set(metadata) == {"gptm"}
 
 

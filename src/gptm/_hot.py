@@ -350,13 +350,13 @@ def expected_softmax(lam, nu2, nodes, weights, out):
 
 @njit(cache=True, nogil=True)
 def next_uniform(state):
-    """A uniform number in [0, 1) from the splitmix64 generator whose state is `state` (1,)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
+    """The next state of the splitmix64 generator, and its uniform number in [0, 1)."""
+    state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
+    z = state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
-    return (z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return state, (z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -369,6 +369,7 @@ def gibbs_sweep(docs, words, topics, doc_topic, word_topic, topic_total, alpha, 
     V, K = word_topic.shape
     cumulative = np.empty(K)
     inverse = 1.0 / (topic_total + V * eta)
+    seed = state[0]  # in a register: threads would fight over a cache line of states
     for j in range(words.shape[0]):
         d, w, i = docs[j], words[j], topics[j]
         if i >= 0:
@@ -382,7 +383,8 @@ def gibbs_sweep(docs, words, topics, doc_topic, word_topic, topic_total, alpha, 
         for k in range(K):
             total += cumulative[k]
             cumulative[k] = total
-        threshold = next_uniform(state) * total
+        seed, uniform = next_uniform(seed)
+        threshold = uniform * total
         i = 0
         for k in range(K - 1):
             i += cumulative[k] <= threshold
@@ -391,3 +393,4 @@ def gibbs_sweep(docs, words, topics, doc_topic, word_topic, topic_total, alpha, 
         word_topic[w, i] += 1
         topic_total[i] += 1
         inverse[i] = 1.0 / (topic_total[i] + V * eta)
+    state[0] = seed

@@ -78,7 +78,7 @@ def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
 
 def is_number(values: pd.Series) -> bool:
     """Whether a column holds numbers, possibly written as text."""
-    if pd.api.types.is_numeric_dtype(values):
+    if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
         return True
     known = values.dropna()
     if known.empty or pd.api.types.is_datetime64_any_dtype(values):
@@ -104,7 +104,9 @@ def is_date(values: pd.Series) -> bool:
 
 
 def numbers(values: pd.Series, name: str) -> Array:
-    """(n,) floats, NaN where missing; dates become days since 1970-01-01."""
+    """(n,) floats, NaN where missing; dates become days since 1970-01-01, durations days."""
+    if pd.api.types.is_timedelta64_dtype(values):
+        return np.asarray((values / _DAY).to_numpy(dtype=np.float64, na_value=np.nan))
     if is_date(values):
         days = (_parse_dates(values) - _EPOCH) / _DAY
         return np.asarray(days.to_numpy(dtype=np.float64, na_value=np.nan))

@@ -1,7 +1,7 @@
 """The estimators: validate, loop, store. No formulas here."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -62,6 +62,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
             Counts of words. Empty documents are welcome.
         y : ignored
+            Present for scikit-learn; side information goes into `metadata`.
         metadata : DataFrame or dict of columns, optional
             One row per document, for kernels that read columns; by default a corpus brings its own.
 
@@ -69,7 +70,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         -------
         self
         """
-        self._fit(X, metadata)
+        self._fit(X, y, metadata)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
@@ -83,7 +84,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         -------
         ndarray of shape (n_documents, n_components)
         """
-        counts = self._fit(X, metadata)
+        counts = self._fit(X, y, metadata)
         return self._theta(counts, self._bound.training)
 
     def transform(self, X: Any, *, metadata: Any = None) -> Array:
@@ -193,10 +194,11 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         check_number("n_documents", n_documents, least=1, integer=True)
-        lengths = np.asarray(n_words, dtype=np.int64)
-        if lengths.shape not in ((), (n_documents,)) or (lengths < 0).any():
+        lengths = np.asarray(n_words)
+        wrong_kind = lengths.dtype.kind not in "iu" or lengths.shape not in ((), (n_documents,))
+        if wrong_kind or (lengths < 0).any():
             raise ValueError(
-                f"n_words must be a number of words, or one for each of the {n_documents} documents, none "
+                f"n_words must be a whole number of words, or one for each of the {n_documents} documents, none "
                 f"negative; got {n_words!r} of shape {lengths.shape}."
             )
         frame = as_frame(metadata, n_documents)
@@ -226,8 +228,13 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     # How a fit goes.
 
-    def _fit(self, X: Any, metadata: Any) -> csr_matrix:
+    def _fit(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
         self._check_parameters()
+        if metadata is None and isinstance(y, pd.DataFrame | Mapping):
+            warn(
+                "a table was passed as y, which is ignored; side information goes into metadata=, as in "
+                "fit(X, metadata=table)."
+            )
         previous = self if self.warm_start and hasattr(self, "components_") else None
         counts = read_counts(self, X, reset=previous is None)
         init = check_init(self.init, self.n_components, counts.shape[1])
@@ -415,9 +422,9 @@ class CTM(_TopicModel):
     smoothing : float, default=0.01
         Added to every expected count of a word in a topic.
     max_iter : int, default=200
-    tol : float, default=5e-4
-        Converged when the bound rises by less than this share of its value. Far smaller values let the
-        topic covariance grow on and on, which predicts new words worse (measured).
+    tol : float, default=1e-4
+        Converged when the bound rises by less than this share of its value. Larger values often predict the
+        words of short real texts better, smaller ones find the parameters of sampled corpora better.
     random_state : int, RandomState or None
         The same seed gives the same model, bit by bit, for any `n_jobs`.
     n_jobs : int or None
@@ -464,7 +471,7 @@ class CTM(_TopicModel):
         init: Any = "gibbs",
         smoothing: float = 0.01,
         max_iter: int = 200,
-        tol: float = 5e-4,
+        tol: float = 1e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -550,7 +557,7 @@ class GPTM(_TopicModel):
         init: Any = "gibbs",
         smoothing: float = 0.01,
         max_iter: int = 200,
-        tol: float = 5e-4,
+        tol: float = 1e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,

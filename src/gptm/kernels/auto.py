@@ -23,7 +23,7 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
         return auto_kernel(frame)
     if isinstance(kernel, gp.Kernel):
         raise ValueError(
-            "kernel is a kernel of scikit-learn's; say which metadata columns it reads, for example "
+            "kernel is a scikit-learn kernel; say which metadata columns it reads, for example "
             "gptm.kernels.OnColumns(kernel, 'date')."
         )
     if isinstance(kernel, np.ndarray | pd.DataFrame):

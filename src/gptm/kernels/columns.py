@@ -10,7 +10,7 @@ from sklearn.gaussian_process import kernels as gp
 
 from gptm._types import Array
 from gptm.kernels.base import Bound, Kernel
-from gptm.metadata import column, numbers
+from gptm.metadata import column, is_date, numbers
 
 
 class _ColumnKernel(Kernel):
@@ -26,31 +26,32 @@ class _ColumnKernel(Kernel):
         """The same kernel with open parameters filled from the training points."""
         return self
 
-    def read(self, frame: pd.DataFrame | None) -> Array:
-        """(n, columns) numbers; a row with a NaN is missing."""
-        wanted_by = repr(self)
-        values = [numbers(column(frame, name, wanted_by), name) for name in self.columns]
-        return np.column_stack(values)
+    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
+        """(n, columns) numbers, a row with a NaN is missing; and which columns hold dates."""
+        series = [column(frame, name, repr(self)) for name in self.columns]
+        values = [numbers(one, name) for one, name in zip(series, self.columns, strict=True)]
+        return np.column_stack(values), np.array([is_date(one) for one in series])
 
     def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "ColumnBound":
-        points = self.read(frame)
+        points, dates = self.read(frame)
         if np.isnan(points).any(axis=1).all() and len(points) > 0:
             raise ValueError(
                 f"{self!r} has no document to learn from: every row misses a value in "
                 f"{', '.join(map(repr, self.columns))}. Leave this kernel out, or fill the column."
             )
-        return ColumnBound(self.settle(points), points)
+        return ColumnBound(self.settle(points), points, dates)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "ColumnBound":
-        return ColumnBound(self, arrays["points"])
+        return ColumnBound(self, arrays["points"], arrays["dates"])
 
 
 class ColumnBound(Bound):
     """A column kernel over training points. A missing value leaves the document to the prior."""
 
-    def __init__(self, kernel: _ColumnKernel, points: Array):
+    def __init__(self, kernel: _ColumnKernel, points: Array, dates: np.ndarray):
         self.kernel: _ColumnKernel = kernel
         self.points = points
+        self.dates = dates
         self.n = len(points)
         self._covariance = kernel.covariance()
 
@@ -70,7 +71,17 @@ class ColumnBound(Bound):
     def read(self, frame: pd.DataFrame | None, n_documents: int) -> Array:
         if frame is None:
             return np.full((n_documents, self.points.shape[1]), np.nan)
-        return self.kernel.read(frame)
+        points, dates = self.kernel.read(frame)
+        for name, now, then, values in zip(
+            self.kernel.columns, dates, self.dates, points.T, strict=True
+        ):
+            if now != then and not np.isnan(values).all():
+                was, arrived = ("dates", "numbers") if then else ("numbers", "dates")
+                raise ValueError(
+                    f"metadata column {name!r} held {was} when the model was fitted, and holds {arrived} now; "
+                    "convert it to the same kind."
+                )
+        return points
 
     def cross_gram(self, new: Array, rows: np.ndarray | None = None) -> Array:
         points = self.points if rows is None else self.points[rows]
@@ -90,7 +101,7 @@ class ColumnBound(Bound):
         return result
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"points": self.points}
+        return {"points": self.points, "dates": self.dates}
 
     def _among(self, points: Array) -> Array:
         there = ~np.isnan(points).any(1)

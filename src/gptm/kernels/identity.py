@@ -7,7 +7,7 @@ import pandas as pd
 
 from gptm._types import Array
 from gptm.kernels.base import Bound, Kernel
-from gptm.operators import Spectral
+from gptm.operators import Spectral, SpectralCross
 
 
 class Identity(Kernel):
@@ -61,6 +61,9 @@ class IdentityBound(Bound):
 
     def own_gram(self, new: int, joint: bool) -> Array:
         return np.eye(new) if joint else np.ones(new)
+
+    def cross(self, new: int, joint: bool = False) -> SpectralCross:
+        return SpectralCross(self.operator, None, self.own_gram(new, joint=False))
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"n": np.array([self.n])}

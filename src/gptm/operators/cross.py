@@ -39,6 +39,8 @@ class SpectralCross(Cross):
         return np.maximum(prior - known, 0.0)  # rounding only: the difference is never negative
 
     def conditional(self) -> Spectral:
+        if self._projected is None and self.Ktt.ndim == 1:
+            return Spectral(self.Ktt)
         Ktt = np.diag(self.Ktt) if self.Ktt.ndim == 1 else self.Ktt
         scale = float(np.trace(Ktt))
         if self._projected is None:
