@@ -489,7 +489,7 @@ def splitmix64(seed, n):
 def uniforms(next_uniform, seed, n):
     state, values = np.uint64(seed), []
     for _ in range(n):
-        state, value = next_uniform(state)
+        state, value = next_uniform(np.uint64(state))
         values.append(value)
     return np.array(values)
 

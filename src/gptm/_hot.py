@@ -383,7 +383,7 @@ def gibbs_sweep(docs, words, topics, doc_topic, word_topic, topic_total, alpha, 
         for k in range(K):
             total += cumulative[k]
             cumulative[k] = total
-        seed, uniform = next_uniform(seed)
+        seed, uniform = next_uniform(np.uint64(seed))
         threshold = uniform * total
         i = 0
         for k in range(K - 1):
