@@ -19,7 +19,8 @@ D = 10
 T = np.array([0.0, 1.0, 2.5, 2.5, 4.0, 7.0, 7.0, 7.5, 9.0, 12.0])  # documents share values
 S = np.array([3.0, -1.0, 0.0, 0.0, 2.0, 5.0, 5.0, 1.0, 1.0, -2.0])
 ROWS = np.array([3, 1, 4, 0, 5, 9, 2, 6, 8, 7])
-FRAME = pd.DataFrame({"t": T, "s": S, "row": ROWS, "label": [f"d{r}" for r in ROWS]})
+WHO = np.array(list("abcaabbacd"), dtype=object)
+FRAME = pd.DataFrame({"t": T, "s": S, "row": ROWS, "label": [f"d{r}" for r in ROWS], "who": WHO})
 SIMILARITY = 0.5 * np.exp(-np.abs(np.subtract.outer(np.arange(12), np.arange(12))) / 3.0)
 LABELLED = pd.DataFrame(
     SIMILARITY, index=[f"d{i}" for i in range(12)], columns=[f"d{i}" for i in range(12)]
@@ -71,6 +72,17 @@ CONTRACT = {
         k.OnColumns(gp.RBF(2.0) + gp.WhiteKernel(0.5), "t"),
         rbf(T, 2.0) + 0.5 * EYE,
         0.5 * EYE,
+    ),
+    "periodic": (
+        k.Periodic("t", period=3.0, length_scale=0.7),
+        np.exp(-2 * (np.sin(np.pi * np.subtract.outer(T, T) / 3.0) / 0.7) ** 2),
+        0,
+    ),
+    "categorical": (k.Categorical("who"), np.equal.outer(WHO, WHO).astype(float), 0),
+    "categorical within time": (
+        k.Categorical("who") * k.RBF("t", length_scale=2.0),
+        np.equal.outer(WHO, WHO) * rbf(T, 2.0),
+        0,
     ),
     "precomputed": (k.Precomputed(SIMILARITY[:D, :D]), SIMILARITY[:D, :D], None),
     "precomputed, positions": (
@@ -380,6 +392,82 @@ def test_composition_keeps_its_parts_untouched():
     part = k.RBF("t")
     (2.0 * (part + k.Identity())).bind(FRAME, D)
     assert part == k.RBF("t")
+
+
+# Categories
+
+
+def test_an_unseen_level_and_a_missing_one_fall_back_to_the_prior():
+    bound = k.Categorical("who").bind(FRAME, D)
+    new = bound.read(pd.DataFrame({"who": ["b", "nobody", None, np.nan]}), 4)
+    cross = bound.cross_gram(new)
+    assert_array_equal(cross[0], WHO == "b")
+    assert not cross[1:].any()
+    assert_array_equal(bound.own_gram(new, joint=False), np.ones(4))
+    variance = bound.cross(new).variance(np.array([2.0]))[:, 0]
+    assert_allclose(variance[1:], 2.0)
+    assert_allclose(variance[0], 2 - 4 * 3 / (2 * 3 + 1))  # three documents of that level
+
+
+def test_unseen_documents_of_one_unseen_level_are_not_made_alike():
+    bound = k.Categorical("who").bind(FRAME, D)
+    new = bound.read(pd.DataFrame({"who": ["x", "x"]}), 2)
+    assert_array_equal(bound.own_gram(new, joint=True), np.eye(2))
+
+
+def test_missing_levels_in_training_are_documents_of_their_own():
+    who = WHO.copy()
+    who[[1, 5]] = None
+    bound = k.Categorical("who").bind(pd.DataFrame({"who": who}), D)
+    G = bound.gram()
+    assert_array_equal(G[1], np.eye(D)[1])
+    assert_array_equal(G[5], np.eye(D)[5])
+    assert_allclose(bound.operator.to_dense(), G, atol=1e-12)
+
+
+def test_levels_are_the_same_whatever_type_the_column_has():
+    numbers = pd.DataFrame({"who": [1, 2, 1, 3]})
+    bound = k.Categorical("who").bind(numbers, 4)
+    for again in ([1.0, np.nan, 2.0], ["1", None, "2"], pd.array([1, None, 2], dtype="Int64")):
+        new = bound.read(pd.DataFrame({"who": again}), 3)
+        assert_array_equal(bound.cross_gram(new), [[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]])
+
+
+def test_a_category_of_many_documents_is_of_low_rank():
+    who = pd.DataFrame({"who": np.arange(3000) % 7})
+    operator = k.Categorical("who").bind(who, 3000).operator
+    assert len(operator.values) == 7
+    assert_allclose(np.sort(operator.values), np.sort(np.bincount(who["who"])))
+
+
+def test_categories_with_no_value_at_all_are_refused():
+    with pytest.raises(ValueError, match=r"(?s)'who'.*missing"):
+        k.Categorical("who").bind(pd.DataFrame({"who": [None, None]}), 2)
+    with pytest.raises(ValueError, match="column name"):
+        k.Categorical(3)
+
+
+# Periods
+
+
+def test_a_year_apart_is_no_distance():
+    dates = pd.to_datetime(["2020-03-01", "2021-03-01", "2020-09-01"])
+    G = k.Periodic("d", period="1y").bind(pd.DataFrame({"d": dates}), 3).gram()
+    assert G[0, 1] > 0.999
+    assert_allclose(G[0, 2], np.exp(-2), atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("period", "days"), [("1y", 365.2425), ("2w", 14), ("12h", 0.5), ("1.5d", 1.5), (7, 7)]
+)
+def test_periods_are_lengths_of_time(period, days):
+    assert_allclose(k.Periodic("t", period=period).covariance().periodicity, days)
+
+
+@pytest.mark.parametrize("period", ["soon", 0, -1, "0d", None, np.inf])
+def test_a_period_that_is_none_is_refused(period):
+    with pytest.raises(ValueError, match="period must be"):
+        k.Periodic("t", period=period).bind(FRAME, D)
 
 
 # Against scikit-learn

@@ -121,14 +121,15 @@ def test_auto_kernel_takes_the_usable_columns_and_says_so(caplog):
     assert "Matern('when')" in caplog.text
     assert "'who'" in caplog.text
     assert "'same'" in caplog.text
-    given = GPTM(2, kernel=k.Matern("t") + k.Matern("when"), random_state=0)
+    kernel = k.Matern("t") + k.Matern("when") + k.Categorical("who")
+    given = GPTM(2, kernel=kernel, random_state=0)
     assert_same_model(model, fit_quietly(given, X, metadata=metadata))
 
 
 def test_auto_kernel_without_a_usable_column_is_no_kernel():
     X, _ = small_corpus()
-    authors = {"who": ["ann", "bob"] * 7}
-    model = fit_quietly(GPTM(2, random_state=0), X, metadata=authors)
+    all_different = {"who": [f"author {i}" for i in range(14)], "list": [[i] for i in range(14)]}
+    model = fit_quietly(GPTM(2, random_state=0), X, metadata=all_different)
     assert model.kernel_ is None
     assert_same_model(model, fit_quietly(CTM(2, random_state=0), X))
 

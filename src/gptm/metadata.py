@@ -1,5 +1,6 @@
 """Side information as columns: what users pass in, read into numbers with NaN for what is missing."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from gptm._types import Array
 
 _EPOCH = pd.Timestamp("1970-01-01")
 _DAY = pd.Timedelta(days=1)
+_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
 
 
 def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
@@ -133,3 +135,29 @@ def _parse_dates(values: pd.Series) -> pd.Series:
     if getattr(values.dt, "tz", None) is not None:
         values = values.dt.tz_convert("UTC").dt.tz_localize(None)
     return values
+
+
+def level_names(values: pd.Series) -> np.ndarray:
+    """(n,) names of categories as text, None where missing; 3 and 3.0 are the same level."""
+    missing = values.isna().to_numpy()
+    names = np.empty(len(values), dtype=object)
+    for position, value in enumerate(values):
+        if not missing[position]:
+            whole = isinstance(value, float | np.floating) and float(value).is_integer()
+            names[position] = str(int(value)) if whole else str(value)
+    return names
+
+
+def parse_days(period: float | str) -> float:
+    """A length of time in days: a number, or text such as "7d", "12h", "1m" or "1y"."""
+    if isinstance(period, int | float) and not isinstance(period, bool):
+        days = float(period)
+    else:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([hdwmy])\s*", str(period).lower())
+        days = float(match[1]) * _DAYS[match[2]] if match else np.nan
+    if not (np.isfinite(days) and days > 0):
+        raise ValueError(
+            f"period must be a positive number in the column's units, or for dates a text such as '1y', '1m', "
+            f"'1w', '1d' or '12h'; got {period!r}."
+        )
+    return days

@@ -12,17 +12,20 @@ Examples
 
 from gptm.kernels.auto import auto_kernel, resolve_kernel
 from gptm.kernels.base import Bound, Kernel, Product, Scaled, Sum
-from gptm.kernels.columns import RBF, Matern, OnColumns
+from gptm.kernels.categorical import Categorical
+from gptm.kernels.columns import RBF, Matern, OnColumns, Periodic
 from gptm.kernels.identity import Identity
 from gptm.kernels.precomputed import Precomputed
 
 __all__ = [
     "RBF",
     "Bound",
+    "Categorical",
     "Identity",
     "Kernel",
     "Matern",
     "OnColumns",
+    "Periodic",
     "Precomputed",
     "Product",
     "Scaled",

@@ -8,9 +8,10 @@ import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm.kernels.base import Kernel, Sum
+from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import Matern
 from gptm.kernels.precomputed import Precomputed
-from gptm.metadata import is_date
+from gptm.metadata import is_date, is_number
 
 logger = logging.getLogger("gptm")
 
@@ -35,17 +36,20 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
 
 
 def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
-    """One smooth term per numeric or date column, announced in one line; None without any."""
+    """One term per usable column, announced in one line; None without any.
+
+    Smooth for numbers and dates, by groups for other columns whose values repeat.
+    """
     if frame is None:
         return None
     terms: list[Kernel] = []
     left_out = []
     for name in frame.columns:
-        reason = _why_unusable(frame[name])
-        if reason is None:
-            terms.append(Matern(str(name)))
+        term = _usable_term(frame[name], str(name))
+        if isinstance(term, Kernel):
+            terms.append(term)
         else:
-            left_out.append(f"{name!r} ({reason})")
+            left_out.append(f"{name!r} ({term})")
     kernel = None if not terms else terms[0] if len(terms) == 1 else Sum(*terms)
     announcement = f"kernel='auto' means kernel={kernel!r}"
     if left_out:
@@ -54,12 +58,19 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
     return kernel
 
 
-def _why_unusable(values: pd.Series) -> str | None:
+def _usable_term(values: pd.Series, name: str) -> Kernel | str:
+    """The kernel for a column, or why there is none."""
     known = values.dropna()
     if known.empty:
         return "all values missing"
-    if not (pd.api.types.is_numeric_dtype(values) or is_date(values)):
-        return "neither numbers nor dates"
-    if known.nunique() < 2:
+    try:
+        n_levels = known.nunique()
+    except TypeError:
+        return "neither numbers, dates nor names"
+    if n_levels < 2:
         return "constant"
-    return None
+    if is_number(values) or is_date(values):
+        return Matern(name)
+    if n_levels > len(known) / 2:
+        return "its values hardly repeat"
+    return Categorical(name)

@@ -96,7 +96,9 @@ class Kernel(ABC):
             value = getattr(self, parameter.name)
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 parts.extend(map(repr, value))
-            elif parameter.default is inspect.Parameter.empty:
+            elif parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and (
+                parameter.default is inspect.Parameter.empty
+            ):
                 parts.append(_short(value))
             elif not np.array_equal(value, parameter.default):
                 parts.append(f"{parameter.name}={_short(value)}")

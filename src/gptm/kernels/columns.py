@@ -10,7 +10,7 @@ from sklearn.gaussian_process import kernels as gp
 
 from gptm._types import Array
 from gptm.kernels.base import Bound, Kernel
-from gptm.metadata import column, is_date, numbers
+from gptm.metadata import column, is_date, numbers, parse_days
 
 
 class _ColumnKernel(Kernel):
@@ -242,6 +242,49 @@ class Matern(_LengthScaled):
         if not (isinstance(self.nu, int | float) and self.nu > 0):
             raise ValueError(f"nu must be a positive number; got {self.nu!r} in {self!r}.")
         return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
+
+
+class Periodic(_ColumnKernel):
+    """Similarity that comes round: documents a whole number of periods apart are alike.
+
+    Parameters
+    ----------
+    *columns : str
+        Numeric or date columns of the metadata; dates count in days.
+    period : float or str
+        In the column's units; for dates also a text such as "1y", "1m", "1w", "1d" or "12h".
+    length_scale : float, default=1.0
+        How much is alike within a period: small for sharp peaks, large for a gentle wave.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.Periodic("date", period="1y")
+    Periodic('date', period='1y')
+    """
+
+    def __init__(
+        self,
+        *columns: str,
+        period: float | str,
+        length_scale: float = 1.0,
+        name: str | None = None,
+    ):
+        self.columns = _checked_columns("Periodic", columns)
+        self.period = period
+        self.length_scale = length_scale
+        self.name = name
+
+    def covariance(self) -> gp.Kernel:
+        if not (isinstance(self.length_scale, int | float) and 0 < self.length_scale < np.inf):
+            raise ValueError(
+                f"length_scale must be positive; got {self.length_scale!r} in {self!r}."
+            )
+        return gp.ExpSineSquared(
+            length_scale=self.length_scale, periodicity=parse_days(self.period)
+        )
 
 
 def _checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:
