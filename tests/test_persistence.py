@@ -62,6 +62,8 @@ MODELS = {
     "rbf, scales": GPTM(3, kernel=k.RBF("t", "row", length_scale=[2.0, 5.0])),
     "rbf, array of scales": GPTM(3, kernel=k.RBF("t", "row", length_scale=np.array([2.0, 5.0]))),
     "matern": GPTM(3, kernel=k.Matern("date", "t", nu=2.5)),
+    "periodic": GPTM(3, kernel=k.Periodic("date", period="1w", length_scale=0.5)),
+    "categorical": GPTM(3, kernel=k.Categorical("who") + TIME),
     "on columns": GPTM(3, kernel=k.OnColumns(gp.RationalQuadratic(2.0, alpha=0.5), "t")),
     "on columns, compound": GPTM(
         3,
