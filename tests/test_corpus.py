@@ -276,3 +276,11 @@ def test_a_new_fit_forgets_the_old_words():
     assert not hasattr(model, "feature_names_in_")
     model.fit(Corpus(X, list("uvwxyz"))).fit(X)
     assert not hasattr(model, "feature_names_in_")
+
+
+def test_new_texts_are_counted_as_the_training_texts_were():
+    texts = ["the green tea of the hill", "a cup of green tea", "black coffee in a cup"]
+    corpus = Corpus.from_texts(texts, ngram_range=(1, 2))
+    again = Corpus.from_texts(texts, vocabulary=corpus.vocabulary)
+    assert (corpus.counts != again.counts).nnz == 0
+    assert "green tea" in corpus.vocabulary

@@ -572,17 +572,6 @@ def test_gibbs_sweep_is_the_same_in_plain_python():
     assert np.array_equal(compiled.topics, python.topics)
 
 
-def test_gibbs_sweep_adds_tokens_that_have_no_topic_yet(form):
-    tokens = Tokens(2)
-    tokens.topics[:] = -1
-    tokens.doc_topic, tokens.word_topic, tokens.topic_total = tokens.count()
-    assert tokens.topic_total.sum() == 0
-    tokens.sweep(form)
-    assert tokens.topics.min() >= 0
-    assert tokens.topic_total.sum() == len(tokens.topics)
-    assert np.array_equal(tokens.word_topic, tokens.count()[1])
-
-
 def test_gibbs_sweep_draws_from_the_conditional_distribution():
     """One token drawn again and again, all others held: its topic has a known distribution."""
     alpha, eta, n, j = 0.1, 0.2, 20_000, 17
@@ -618,3 +607,18 @@ def test_gibbs_sweep_agrees_with_the_joint_distribution():
             tokens.sweep(alpha=alpha, eta=eta)
         equal += tokens.topics[0] == tokens.topics[1]
     assert chi_square_fits(np.array([equal, n - equal]), probability)
+
+
+@pytest.mark.parametrize("sd", [4.5, 10.0, 40.0, 100.0])
+def test_expected_theta_of_very_wide_posteriors(sd):
+    """Within the 1e-2 promised beyond standard deviations of three."""
+    rng = np.random.default_rng(0)
+    lam, nu2 = rng.standard_normal((3, 3)), (sd * rng.uniform(0.6, 1.0, (3, 3))) ** 2
+    theta = expected_theta(Posterior(lam, nu2), n_jobs=1)
+    for d in range(3):
+        assert_allclose(theta[d], naive.expected_softmax(lam[d], nu2[d]), atol=1e-2)
+
+
+def test_expected_theta_is_finite_however_wide():
+    theta = expected_theta(Posterior(np.zeros((2, 3)), np.full((2, 3), 1e12)), n_jobs=1)
+    assert_allclose(theta, 1 / 3, rtol=1e-6)

@@ -841,3 +841,21 @@ def test_an_endlessly_smooth_matern_is_rbf():
 def test_a_kernel_of_scikit_learn_for_another_number_of_columns_is_refused():
     with pytest.raises(ValueError, match="dimension"):
         k.OnColumns(gp.RBF([1.0, 2.0]), "t").bind(FRAME, D).gram()
+
+
+def test_sum_of_a_list_of_kernels():
+    assert sum([k.RBF("t"), k.Identity()]) == k.RBF("t") + k.Identity()
+
+
+def test_a_multiple_needs_no_decomposition_of_its_own():
+    bound = (2.0 * k.Identity()).bind(FRAME, D)
+    assert bound.operator.vectors is None
+    assert_allclose(bound.operator.to_dense(), 2 * np.eye(D))
+
+
+def test_auto_names_the_columns_that_it_cannot_use(caplog):
+    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3), columns=["a", "a", "b"])
+    frame["c"] = [1.0, 2.0, np.inf, 3.0]
+    assert k.auto_kernel(frame) == k.Matern("b")
+    assert "'a' (another column has its name)" in caplog.text
+    assert "'c' (infinite values)" in caplog.text

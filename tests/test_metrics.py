@@ -213,3 +213,9 @@ def test_more_words_seen_predict_the_others_better():
 def test_public_names_are_there():
     for name in ("log_likelihood", "perplexity", "split_tokens"):
         assert callable(getattr(metrics, name))
+
+
+def test_split_of_a_huge_count():
+    seen, rest = split_tokens([[3e12, 5]], observed=0.25)
+    assert (seen + rest).toarray().tolist() == [[3e12, 5]]
+    assert_allclose(seen[0, 0] / 3e12, 0.25, rtol=1e-4)

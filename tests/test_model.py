@@ -1066,3 +1066,34 @@ def test_joint_inference_with_the_identity_makes_no_matrix(monkeypatch):
 
     monkeypatch.setattr(Spectral, "from_dense", refuse)
     assert model.transform(X).shape == (X.shape[0], 2)
+
+
+def test_a_failed_refit_leaves_the_fitted_model_as_it_was():
+    X, metadata = small_corpus()
+    model = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    before = model.transform(X, metadata=metadata)
+    wider = np.ones((4, 50))
+    with pytest.raises(ValueError, match="'t'"):
+        model.fit(wider, metadata={"other": range(4)})
+    assert model.n_features_in_ == X.shape[1]
+    assert_array_equal(model.transform(X, metadata=metadata), before)
+    with pytest.raises(ValueError, match="features"):
+        model.transform(wider)
+
+
+def test_kernel_that_was_learnt_does_not_change_with_the_parameter():
+    X, metadata = small_corpus()
+    kernel = k.RBF("t", length_scale=2.0)
+    model = fit_quietly(GPTM(2, kernel=kernel, random_state=0), X, metadata=metadata)
+    model.set_params(kernel__length_scale=50.0)
+    assert model.kernel_ == k.RBF("t", length_scale=2.0)
+
+
+def test_warm_start_keeps_a_kernel_without_strength():
+    """Where the metadata say nothing, b ends at or near zero and must not start again from one."""
+    X, metadata = small_corpus()
+    options = {"coregionalization": "identity", "warm_start": True, "tol": 0.0, "max_iter": 3}
+    model = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0, **options), X, metadata=metadata)
+    model.coregionalization_ = np.zeros((2, 2))
+    fit_quietly(model, X, metadata=metadata)
+    assert not model.coregionalization_.any()

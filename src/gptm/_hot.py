@@ -372,11 +372,10 @@ def gibbs_sweep(docs, words, topics, doc_topic, word_topic, topic_total, alpha, 
     seed = state[0]  # in a register: threads would fight over a cache line of states
     for j in range(words.shape[0]):
         d, w, i = docs[j], words[j], topics[j]
-        if i >= 0:
-            doc_topic[d, i] -= 1
-            word_topic[w, i] -= 1
-            topic_total[i] -= 1
-            inverse[i] = 1.0 / (topic_total[i] + V * eta)
+        doc_topic[d, i] -= 1
+        word_topic[w, i] -= 1
+        topic_total[i] -= 1
+        inverse[i] = 1.0 / (topic_total[i] + V * eta)
         for k in range(K):
             cumulative[k] = (doc_topic[d, k] + alpha) * (word_topic[w, k] + eta) * inverse[k]
         total = 0.0

@@ -54,7 +54,11 @@ class Corpus:
     ):
         self.counts = csr_matrix(counts)
         n, V = self.counts.shape
-        self.vocabulary = None if vocabulary is None else np.asarray(vocabulary, dtype=object)
+        self.vocabulary = (
+            None
+            if vocabulary is None
+            else np.array([str(word) for word in vocabulary], dtype=object)
+        )
         if self.vocabulary is not None and len(self.vocabulary) != V:
             raise ValueError(
                 f"vocabulary must name every column of the counts: expected {V} words, "
@@ -118,15 +122,19 @@ class Corpus:
         n = len(documents)
         if n == 0:
             raise ValueError("texts must hold at least one document; got none.")
+        as_given = stop_words is None or isinstance(stop_words, str)
+        stop_list = stop_words if as_given else list(stop_words or ())
         if vocabulary is not None:
+            lengths = [len(str(word).split()) for word in vocabulary] or [1]
             vectorizer = CountVectorizer(
-                vocabulary=list(vocabulary), token_pattern=token_pattern, ngram_range=ngram_range
+                vocabulary=list(vocabulary),
+                stop_words=stop_list,
+                token_pattern=token_pattern,
+                ngram_range=(min(lengths), max(lengths)),  # as many words as the given ones have
             )
         else:
             vectorizer = CountVectorizer(
-                stop_words=stop_words
-                if stop_words is None or isinstance(stop_words, str)
-                else list(stop_words),
+                stop_words=stop_list,
                 min_df=min_df if min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5,
                 max_df=max_df if max_df is not None else 0.5 if n >= 10 else 1.0,
                 max_features=max_features,

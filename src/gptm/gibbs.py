@@ -45,10 +45,10 @@ def run_gibbs(
     doc_topic = _count(docs, topics, (counts.shape[0], K))
     word_topic = _count(words, topics, (V, K))
 
-    cells = np.bincount(docs, minlength=counts.shape[0])
+    lengths = np.bincount(docs, minlength=counts.shape[0])
     n_shards = int(np.clip(len(docs) // MIN_SHARD, 1, MAX_SHARDS))
-    ends = np.concatenate([[0], np.cumsum(cells)])
-    pieces = [slice(ends[s.start], ends[s.stop]) for s in shards(cells, n_shards)]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    pieces = [slice(ends[s.start], ends[s.stop]) for s in shards(lengths, n_shards)]
     states = rng.randint(2**31, size=(len(pieces), 1)).astype(np.uint64)
 
     def sweep(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> Array:

@@ -49,7 +49,8 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
     if len(frame) != n_documents:
         raise ValueError(
             f"metadata must have one row per document: expected {n_documents} rows, got {len(frame)}. "
-            "Select the same rows in both, in the same order."
+            "Select the same rows in both, in the same order; inside cross-validation pass a DataFrame, since "
+            "scikit-learn does not select rows of a dict."
         )
     if not all(isinstance(name, str) for name in frame.columns):
         frame = frame.rename(columns=str)

@@ -7,6 +7,8 @@ from scipy.sparse import csr_matrix
 
 from gptm._types import Array
 
+_HYPERGEOMETRIC_LIMIT = 10**9  # numpy's
+
 
 def split_tokens(
     counts: Any, observed: float = 0.5, random_state: int | None = 0
@@ -43,9 +45,12 @@ def split_tokens(
         whole = np.floor(X.data[start:stop])
         fraction = X.data[start:stop] - whole
         tokens = whole.astype(np.int64)
-        drawn = rng.multivariate_hypergeometric(
-            tokens, int(np.ceil(observed * tokens.sum())), method="marginals"
-        )
+        if tokens.sum() < _HYPERGEOMETRIC_LIMIT:
+            drawn = rng.multivariate_hypergeometric(
+                tokens, int(np.ceil(observed * tokens.sum())), method="marginals"
+            )
+        else:
+            drawn = rng.binomial(tokens, observed)  # the share is exact enough with so many
         part[start:stop] = drawn + fraction * (rng.random(stop - start) < observed)
     return _with_data(X, part), _with_data(X, X.data - part)
 

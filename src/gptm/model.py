@@ -7,7 +7,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +24,7 @@ from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import Posterior, expected_theta
 from gptm.kernels import Bound, Kernel, resolve_kernel
+from gptm.kernels.base import check_memory
 from gptm.kernels.identity import NothingBound
 from gptm.means import dual_coefficients
 from gptm.metadata import as_frame
@@ -29,6 +35,7 @@ from gptm.sampling import Latent, sample_documents
 from gptm.start import make_start
 from gptm.tables import topic_table
 
+_SHAPE = ("n_features_in_", "feature_names_in_")  # set while the counts are read
 SCORE_SEED = 0  # of the split into observed and held-out words
 
 
@@ -229,6 +236,17 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     # How a fit goes.
 
     def _fit(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
+        """Fit, or leave the model as it was if anything is wrong."""
+        before = {name: self.__dict__[name] for name in _SHAPE if name in self.__dict__}
+        try:
+            return self._fit_checked(X, y, metadata)
+        except BaseException:
+            for name in _SHAPE:
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
+            raise
+
+    def _fit_checked(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
         self._check_parameters()
         if metadata is None and isinstance(y, pd.DataFrame | Mapping):
             warn(
@@ -418,7 +436,8 @@ class CTM(_TopicModel):
     fit_mean : bool, default=True
         Learn the overall mean of the topics' logits, or keep it at zero.
     init : {"gibbs", "spectral", "random"} or array of shape (n_components, n_words), default="gibbs"
-        Where EM starts: a short seeded Gibbs run for LDA, anchor words, random handfuls of documents, or given topics.
+        Where EM starts: a few short seeded Gibbs runs for LDA (one from half a million tokens on), anchor
+        words, random handfuls of documents, or given topics.
     smoothing : float, default=0.01
         Added to every expected count of a word in a topic.
     max_iter : int, default=200
@@ -446,7 +465,8 @@ class CTM(_TopicModel):
     doc_logits_, doc_variance_ : ndarray of shape (n_documents, n_components)
         Mean and variance of the training documents' logits.
     bound_ : ndarray of shape (n_iter_,)
-        Lower bound of the log-likelihood after each iteration; it never falls.
+        Lower bound of the log-likelihood, with the log-prior of the topics that `smoothing` means and in "map"
+        inference the density of F, after each iteration; it never falls.
     n_iter_ : int
     converged_ : bool
 
@@ -506,11 +526,13 @@ class GPTM(_TopicModel):
     inference : {"variational", "map"}, default="variational"
         Keep the uncertainty of the document means F, or take F at its maximum as the paper does.
     coregionalization : {"free", "shared", "identity"}, default="free"
-        How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I.
+        How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I. Where the strength is
+        not learnt, b is 1 and a free B is the identity.
     topic_covariance : {"full", "identity"}, default="full"
         Learn the covariance of topics, or keep it at the identity.
     learn_kernel : bool, default=True
-        Learn how strong the kernel is. In "map" inference the kernel is always taken as given.
+        Learn how strong the kernel is; its own scale, as in `2.0 * kernel`, then has no effect beside the
+        other terms of a sum. In "map" inference the kernel is always taken as given.
     fit_mean, init, smoothing, max_iter, tol, random_state, n_jobs, verbose, callback, warm_start
         As in `CTM`.
 
@@ -594,7 +616,7 @@ class GPTM(_TopicModel):
         kernel = resolve_kernel(self.kernel, frame)
         if kernel is None:
             return NothingBound(n_documents)
-        bound = kernel.bind(frame, n_documents)
+        bound = clone(kernel).bind(frame, n_documents)  # kernel_ must not change with kernel
         average = bound.mean_diagonal()
         if self._learns_strength and average > 0 and not np.isclose(average, 1.0, rtol=1e-12):
             return bound.scaled(1.0 / average)  # strength is defined once: in B
@@ -613,7 +635,7 @@ class GPTM(_TopicModel):
 
     def _resumed_kernel(self, problem: em.Problem) -> dict[str, Any]:
         """The learnt strength in the form that the present choice of B takes."""
-        if not problem.learn_strength or not np.any(self.coregionalization_):
+        if not problem.learn_strength or self.kernel_ is None:
             return {}
         if problem.coregionalization == "free":
             return {"B": self.coregionalization_}
@@ -655,4 +677,5 @@ class GPTM(_TopicModel):
                 f"sampling needs the metadata that the kernel {self.kernel_!r} reads; pass metadata= with "
                 f"{n_documents} rows."
             )
+        check_memory(n_documents, self.kernel_)
         return self._bound.own_gram(self._bound.read(frame, n_documents), joint=True)

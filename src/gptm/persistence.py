@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 from sklearn.gaussian_process import kernels as gp
 
-from gptm import kernels
+from gptm import __version__, kernels
 from gptm._warnings import warn
 from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
@@ -25,7 +25,7 @@ from gptm.model import CTM, GPTM
 
 SCHEMA = 1
 _MODELS: dict[str, type] = {"GPTM": GPTM, "CTM": CTM}
-_LIBRARIES = ("gptm", "numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors")
+_LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors")
 _SCALARS = ("n_features_in_", "n_iter_", "converged_")
 _ARRAYS = (
     "components_",
@@ -53,7 +53,8 @@ def save_model(model: GPTM | CTM, path: str | os.PathLike[str]) -> None:
     header: dict[str, Any] = {
         "schema": SCHEMA,
         "model": type(model).__name__,
-        "libraries": {name: package_metadata.version(name) for name in _LIBRARIES},
+        "libraries": {"gptm": __version__}
+        | {name: package_metadata.version(name) for name in _LIBRARIES},
         "python": platform.python_version(),
         "scalars": {name: getattr(model, name) for name in _SCALARS},
         "parameters": {

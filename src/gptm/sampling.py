@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 from scipy.special import softmax
 
 from gptm._types import Array
@@ -36,12 +36,11 @@ def sample_documents(
     F = np.zeros((n, K)) if Kxx is None or B is None else _sample_F(Kxx, B, rng)
     eta = mu + F + rng.standard_normal((n, K)) @ _root(Sigma).T
     theta = softmax(eta, axis=1)
-    words = [
-        rng.multinomial(length, probability / probability.sum())
-        for length, probability in zip(lengths, theta @ beta, strict=True)
-    ]
-    counts = csr_matrix(np.array(words).reshape(n, beta.shape[1]))
-    return counts, Latent(F, eta, theta)
+    rows = []
+    for length, proportions in zip(lengths, theta, strict=True):
+        probability = proportions @ beta
+        rows.append(csr_matrix(rng.multinomial(length, probability / probability.sum())))
+    return vstack(rows, format="csr"), Latent(F, eta, theta)
 
 
 def _sample_F(Kxx: Array, B: Array, rng: np.random.RandomState) -> Array:

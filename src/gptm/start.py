@@ -31,10 +31,14 @@ def make_start(
         beta_T = np.asarray(init, dtype=np.float64).T
     elif init == "gibbs":
         return _best_gibbs_run(problem, n_components, rng)
-    elif init == "spectral":
-        beta_T = spectral_topics(counts, n_components)
-    else:
+    elif init == "random":
         beta_T = _random_topics(counts, n_components, rng)
+    else:
+        try:
+            beta_T = spectral_topics(counts, n_components)
+        except KeyboardInterrupt:
+            beta_T = _random_topics(counts, n_components, rng)
+            return Start(em.initial_state(problem, _floored(beta_T)), complete=False)
     return Start(em.initial_state(problem, _floored(beta_T)))
 
 

@@ -44,8 +44,9 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
         return None
     terms: list[Kernel] = []
     left_out = []
-    for name in frame.columns:
-        term = _usable_term(frame[name], str(name))
+    for position, name in enumerate(frame.columns):
+        repeated = (frame.columns == name).sum() > 1
+        term = "another column has its name" if repeated else _usable_term(frame.iloc[:, position])
         if isinstance(term, Kernel):
             terms.append(term)
         else:
@@ -58,9 +59,9 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
     return kernel
 
 
-def _usable_term(values: pd.Series, name: str) -> Kernel | str:
+def _usable_term(values: pd.Series) -> Kernel | str:
     """The kernel for a column, or why there is none."""
-    known = values.dropna()
+    name, known = str(values.name), values.dropna()
     if known.empty:
         return "all values missing"
     try:
@@ -69,6 +70,8 @@ def _usable_term(values: pd.Series, name: str) -> Kernel | str:
         return "neither numbers, dates nor names"
     if n_levels < 2:
         return "constant"
+    if is_number(values) and np.isinf(pd.to_numeric(known).to_numpy(dtype=np.float64)).any():
+        return "infinite values"
     if is_number(values) or is_date(values):
         return Matern(name)
     if n_levels > len(known) / 2:

@@ -124,6 +124,11 @@ class Kernel(ABC):
 
     __rmul__ = __mul__
 
+    def __radd__(self, other: Any) -> "Kernel":
+        if isinstance(other, int) and other == 0:  # where sum() starts
+            return self
+        return NotImplemented
+
 
 class Bound(ABC):
     """A kernel over given training documents: its operator, and what it says of new documents."""
@@ -177,7 +182,7 @@ class Bound(ABC):
     def operator(self) -> Operator:
         """One decomposition, of low rank where documents share values or the kernel is smooth."""
         first, groups = self._groups
-        _check_memory(len(first), self.kernel)
+        check_memory(len(first), self.kernel)
         if len(first) < self.n:
             return LowRank.from_groups(self.gram(first), groups)
         dense = Spectral.from_dense(self.gram())
@@ -197,10 +202,14 @@ class Bound(ABC):
 
     def cross(self, new: Any, joint: bool = False) -> Cross:
         """The kernel's word on new documents as `read`; `joint` where they are predicted together."""
+        own = self.own_gram(new, joint=False)
+        if joint:
+            check_memory(len(own), self.kernel)
+            own = self.own_gram(new, joint=True)
         operator = self.operator
         assert isinstance(operator, LowRank | Spectral)
         rows = self._groups[0] if isinstance(operator, LowRank) else None
-        return SpectralCross(operator, self.cross_gram(new, rows), self.own_gram(new, joint))
+        return SpectralCross(operator, self.cross_gram(new, rows), own)
 
 
 class Composite(Kernel):
@@ -239,6 +248,14 @@ class CompositeBound(Bound):
         self.bounds = bounds
         self.kernel = kernel.rebuild([bound.kernel for bound in bounds])
         self.n = bounds[0].n
+
+    @cached_property
+    def operator(self) -> Operator:
+        if isinstance(self.composition, Scaled):
+            inner = self.bounds[0].operator
+            assert isinstance(inner, LowRank | Spectral)
+            return inner.scaled(self.composition.scale)
+        return super().operator
 
     def labels(self) -> np.ndarray:
         stacked = np.column_stack([bound.labels() for bound in self.bounds])
@@ -403,7 +420,7 @@ def _set_numbered(kernel: Composite, name: str, params: dict[str, Any]) -> tuple
     return tuple(changed)
 
 
-def _check_memory(n: int, kernel: Kernel) -> None:
+def check_memory(n: int, kernel: Kernel) -> None:
     """Refuse a dense decomposition that the machine cannot hold (matrix, vectors and work space)."""
     needed = 3 * 8 * n**2
     try:

@@ -10,8 +10,7 @@ from gptm._types import Array
 from gptm.kernels.base import Bound, Kernel
 from gptm.metadata import column, level_names
 
-_MISSING = -1  # at training and later: the document is on its own
-_UNSEEN = -2  # a level that no training document has
+_ALONE = -1  # no value, or at transform a level that no training document has
 
 
 class Categorical(Kernel):
@@ -79,7 +78,7 @@ class CategoricalBound(Bound):
 
     def read(self, frame: pd.DataFrame | None, n_documents: int) -> np.ndarray:
         if frame is None:
-            return np.full(n_documents, _MISSING)
+            return np.full(n_documents, _ALONE)
         return _codes(self.kernel.read(frame), self.levels)
 
     def cross_gram(self, new: np.ndarray, rows: np.ndarray | None = None) -> Array:
@@ -101,5 +100,4 @@ class CategoricalBound(Bound):
 def _codes(names: np.ndarray, levels: list[str]) -> np.ndarray:
     """(n,) position of each name among the levels; negative where missing or unseen."""
     positions = {level: code for code, level in enumerate(levels)}
-    codes = [_MISSING if n is None else positions.get(n, _UNSEEN) for n in names]
-    return np.array(codes, dtype=np.int64)
+    return np.array([positions.get(name, _ALONE) for name in names], dtype=np.int64)

@@ -110,7 +110,7 @@ class PrecomputedBound(Bound):
             rows = np.full(n_documents, -1)
             remedy = "Pass Precomputed(matrix, id=...) and metadata with that column."
         unknown = int((rows < 0).sum())
-        if unknown:
+        if unknown and (frame is not None or self.kernel.id is None):  # else the model says it
             warn(
                 f"{unknown} of {n_documents} documents have no row in the precomputed kernel and fall "
                 f"back to the prior. {remedy}",
@@ -137,7 +137,7 @@ class PrecomputedBound(Bound):
 
     @property
     def reads_metadata(self) -> bool:
-        return False  # says more about it in `read`
+        return self.kernel.id is not None
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"rows": self.rows}

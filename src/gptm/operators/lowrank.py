@@ -1,5 +1,7 @@
 """A matrix of low rank over groups of documents that it cannot tell apart."""
 
+from copy import copy
+
 import numpy as np
 from scipy.linalg import eigh
 
@@ -39,6 +41,12 @@ class LowRank(Operator):
         values, vectors = eigh(root[:, None] * Kuu * root)
         keep = values > check_spectrum(values)
         return cls(values[keep], np.ascontiguousarray(vectors[:, keep]), groups)
+
+    def scaled(self, factor: float) -> "LowRank":
+        """A multiple of the same matrix."""
+        result = copy(self)
+        result.values = factor * self.values
+        return result
 
     def collect(self, X: Array) -> Array:
         return np.add.reduceat(X[self._order], self._starts, axis=0)

@@ -30,6 +30,10 @@ class Spectral(Operator):
         """`value` times the identity; with 0 the operator of a model without a GP term."""
         return cls(np.full(n, float(value)))
 
+    def scaled(self, factor: float) -> "Spectral":
+        """A multiple of the same matrix."""
+        return Spectral(factor * self.values, self.vectors)
+
     def rotate(self, X: Array) -> Array:
         return X if self.vectors is None else self.vectors.T @ X
 
