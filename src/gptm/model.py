@@ -23,7 +23,7 @@ from gptm._validation import check_choice, check_init, check_number, read_counts
 from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import Posterior, expected_theta
-from gptm.kernels import Bound, Kernel, resolve_kernel
+from gptm.kernels import BoundKernel, Kernel, resolve_kernel
 from gptm.kernels.base import check_memory
 from gptm.kernels.identity import NothingBound
 from gptm.means import dual_coefficients
@@ -92,7 +92,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         ndarray of shape (n_documents, n_components)
         """
         counts = self._fit(X, y, metadata)
-        return self._theta(counts, self._bound.training)
+        return self._theta(counts, self._bound_kernel.training)
 
     def transform(self, X: Any, *, metadata: Any = None) -> Array:
         """Expected topic proportions of documents.
@@ -259,8 +259,8 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         frame = self._frame(X, metadata, counts.shape[0])
         progress = Progress(self.verbose)
         with single_threaded_blas():
-            bound = self._bind_kernel(frame, counts.shape[0])
-            problem = self._problem(counts, interruptible(lambda: bound.operator))
+            bound_kernel = self._bind_kernel(frame, counts.shape[0])
+            problem = self._problem(counts, interruptible(lambda: bound_kernel.operator))
             if previous is None:
                 rng = check_random_state(self.random_state)
                 start = make_start(init, problem, self.n_components, rng)
@@ -275,7 +275,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 tol=self.tol,
                 after_iteration=lambda number, now: self._after_iteration(progress, number, now),
             )
-            self._store(bound, problem, result.state)
+            self._store(bound_kernel, problem, result.state)
         self.bound_ = np.array(result.bounds)
         self.n_iter_ = len(result.bounds)
         self.converged_ = result.reason == "converged"
@@ -298,7 +298,7 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             return X.metadata
         return as_frame(metadata, n_documents)
 
-    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Bound:
+    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> BoundKernel:
         return NothingBound(n_documents)
 
     def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:
@@ -341,13 +341,13 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         progress.iteration(number, state.bound)
         return self.callback is not None and bool(self.callback(number, state))
 
-    def _store(self, bound: Bound, problem: em.Problem, state: em.State) -> None:
+    def _store(self, bound_kernel: BoundKernel, problem: em.Problem, state: em.State) -> None:
         self.components_ = state.components
         self.topic_covariance_ = state.Sigma
         self.mean_ = state.means.mu
         self.doc_logits_, self.doc_variance_ = state.posterior
         self._doc_topics: Array | None = None
-        self._bound = bound
+        self._bound_kernel = bound_kernel
         self.doc_lengths_: Array = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
 
     def _conclude(self, reason: str, progress: Progress) -> None:
@@ -393,11 +393,11 @@ class _TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _read_new(self, X: Any, metadata: Any, n_documents: int) -> Any:
         """What the kernel needs of new documents."""
-        return self._bound.read(self._frame(X, metadata, n_documents), n_documents)
+        return self._bound_kernel.read(self._frame(X, metadata, n_documents), n_documents)
 
     def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
         parameters = self._parameters()
-        prior = predict.predicted_prior(parameters, self._bound.cross(new))
+        prior = predict.predicted_prior(parameters, self._bound_kernel.cross(new))
         return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs)
 
     def _theta(self, counts: csr_matrix, new: Any) -> Array:
@@ -612,15 +612,15 @@ class GPTM(_TopicModel):
     def _learns_strength(self) -> bool:
         return bool(self.learn_kernel) and self.inference == "variational"
 
-    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Bound:
+    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> BoundKernel:
         kernel = resolve_kernel(self.kernel, frame)
         if kernel is None:
             return NothingBound(n_documents)
-        bound = clone(kernel).bind(frame, n_documents)  # kernel_ must not change with kernel
-        average = bound.mean_diagonal()
+        bound_kernel = clone(kernel).bind(frame, n_documents)  # kernel_ must not change with kernel
+        average = bound_kernel.mean_diagonal()
         if self._learns_strength and average > 0 and not np.isclose(average, 1.0, rtol=1e-12):
-            return bound.scaled(1.0 / average)  # strength is defined once: in B
-        return bound
+            return bound_kernel.scaled(1.0 / average)  # strength is defined once: in B
+        return bound_kernel
 
     def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:
         if not operator.trace(np.zeros(1))[0] > 0:  # no kernel, or one that is zero throughout
@@ -643,9 +643,11 @@ class GPTM(_TopicModel):
         reference = np.eye(self.n_components) if identity else self.topic_covariance_
         return {"strength": float(np.trace(self.coregionalization_) / np.trace(reference))}
 
-    def _store(self, bound: Bound, problem: em.Problem, state: em.State) -> None:
-        super()._store(bound, problem, state)
-        self.kernel_: Kernel | None = None if isinstance(bound, NothingBound) else bound.kernel
+    def _store(self, bound_kernel: BoundKernel, problem: em.Problem, state: em.State) -> None:
+        super()._store(bound_kernel, problem, state)
+        self.kernel_: Kernel | None = (
+            None if isinstance(bound_kernel, NothingBound) else bound_kernel.kernel
+        )
         self.coregionalization_ = state.B
         self.doc_means_ = state.F
         self.dual_coef_ = dual_coefficients(problem.operator, state.means)
@@ -655,27 +657,27 @@ class GPTM(_TopicModel):
 
     def _read_new(self, X: Any, metadata: Any, n_documents: int) -> Any:
         frame = self._frame(X, metadata, n_documents)
-        if frame is None and self._bound.reads_metadata:
+        if frame is None and self._bound_kernel.reads_metadata:
             warn(
                 f"the kernel {self.kernel_!r} reads metadata, but none arrived with these {n_documents} "
                 "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "
                 "cross-validation switch on sklearn.set_config(enable_metadata_routing=True).",
             )
-        return self._bound.read(frame, n_documents)
+        return self._bound_kernel.read(frame, n_documents)
 
     def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
         if self.inference != "map" or self.kernel_ is None:
             return super()._infer(counts, new)
-        cross = self._bound.cross(new, joint=True)
+        cross = self._bound_kernel.cross(new, joint=True)
         return predict.infer_new_jointly(counts, self._parameters(), cross, self.n_jobs)[0]
 
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
         if self.kernel_ is None:
             return None
-        if frame is None and self._bound.reads_metadata:
+        if frame is None and self._bound_kernel.reads_metadata:
             raise ValueError(
                 f"sampling needs the metadata that the kernel {self.kernel_!r} reads; pass metadata= with "
                 f"{n_documents} rows."
             )
         check_memory(n_documents, self.kernel_)
-        return self._bound.own_gram(self._bound.read(frame, n_documents), joint=True)
+        return self._bound_kernel.own_gram(self._bound_kernel.read(frame, n_documents), joint=True)

@@ -65,7 +65,7 @@ def save_model(model: GPTM | CTM, path: str | os.PathLike[str]) -> None:
     names = getattr(model, "feature_names_in_", None)
     header["vocabulary"] = None if names is None else [str(name) for name in names]
     header["kernel"] = _encode(getattr(model, "kernel_", None), tensors, "kernel")
-    for name, array in model._bound.arrays().items():
+    for name, array in model._bound_kernel.arrays().items():
         tensors[f"training.{name}"] = np.ascontiguousarray(array)
     _replace_file(Path(path), to_bytes(tensors, {"gptm": json.dumps(header)}))
 
@@ -110,7 +110,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _check_shapes(model: Any) -> None:
     """An error unless the arrays of a model fit each other."""
     K, V = model.components_.shape
-    D = model._bound.n
+    D = model._bound_kernel.n
     expected: dict[str, tuple[int, ...]] = {
         "topic_covariance_": (K, K),
         "mean_": (K,),
@@ -146,7 +146,9 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     if isinstance(model, GPTM):
         model.kernel_ = kernel
     nothing = kernel is None
-    model._bound = NothingBound(int(training["n"][0])) if nothing else kernel.rebind(training)
+    model._bound_kernel = (
+        NothingBound(int(training["n"][0])) if nothing else kernel.rebind(training)
+    )
     return model
 
 

@@ -11,7 +11,7 @@ Examples
 """
 
 from gptm.kernels.auto import auto_kernel, resolve_kernel
-from gptm.kernels.base import Bound, Kernel, Product, Scaled, Sum
+from gptm.kernels.base import BoundKernel, Kernel, Product, Scaled, Sum
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import RBF, Matern, OnColumns, Periodic
 from gptm.kernels.identity import Identity
@@ -19,7 +19,7 @@ from gptm.kernels.precomputed import Precomputed
 
 __all__ = [
     "RBF",
-    "Bound",
+    "BoundKernel",
     "Categorical",
     "Identity",
     "Kernel",

@@ -24,12 +24,12 @@ class Kernel(ABC):
     name: str | None
 
     @abstractmethod
-    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "Bound":
+    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "BoundKernel":
         """Tie the kernel to the training documents, with open parameters settled."""
 
     @abstractmethod
-    def rebind(self, arrays: dict[str, np.ndarray]) -> "Bound":
-        """Tie the kernel to what `Bound.arrays` kept of the training documents."""
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "BoundKernel":
+        """Tie the kernel to what `BoundKernel.arrays` kept of the training documents."""
 
     # scikit-learn's parameter protocol, so that clone and GridSearchCV reach into kernels.
 
@@ -130,7 +130,7 @@ class Kernel(ABC):
         return NotImplemented
 
 
-class Bound(ABC):
+class BoundKernel(ABC):
     """A kernel over given training documents: its operator, and what it says of new documents."""
 
     kernel: Kernel  # with its open parameters settled
@@ -196,7 +196,7 @@ class Bound(ABC):
         """Mean prior variance over the training documents."""
         return float(self.own_gram(self.training, joint=False).mean())
 
-    def scaled(self, factor: float) -> "Bound":
+    def scaled(self, factor: float) -> "BoundKernel":
         """A multiple of this kernel over the same documents."""
         return CompositeBound(Scaled(factor, self.kernel), [self])
 
@@ -240,10 +240,10 @@ class Composite(Kernel):
         return CompositeBound(self, bounds)
 
 
-class CompositeBound(Bound):
+class CompositeBound(BoundKernel):
     """A composition, bound part by part."""
 
-    def __init__(self, kernel: Composite, bounds: list[Bound]):
+    def __init__(self, kernel: Composite, bounds: list[BoundKernel]):
         self.composition = kernel
         self.bounds = bounds
         self.kernel = kernel.rebuild([bound.kernel for bound in bounds])

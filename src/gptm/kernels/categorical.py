@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import Bound, Kernel
+from gptm.kernels.base import BoundKernel, Kernel
 from gptm.metadata import column, level_names
 
 _ALONE = -1  # no value, or at transform a level that no training document has
@@ -59,7 +59,7 @@ class Categorical(Kernel):
         return CategoricalBound(self, levels, arrays["codes"])
 
 
-class CategoricalBound(Bound):
+class CategoricalBound(BoundKernel):
     def __init__(self, kernel: Categorical, levels: list[str], codes: np.ndarray):
         self.kernel: Categorical = kernel
         self.levels = levels

@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm._types import Array
-from gptm.kernels.base import Bound, Kernel
+from gptm.kernels.base import BoundKernel, Kernel
 from gptm.metadata import column, is_date, numbers, parse_days
 
 
@@ -45,7 +45,7 @@ class _ColumnKernel(Kernel):
         return ColumnBound(self, arrays["points"], arrays["dates"])
 
 
-class ColumnBound(Bound):
+class ColumnBound(BoundKernel):
     """A column kernel over training points. A missing value leaves the document to the prior."""
 
     def __init__(self, kernel: _ColumnKernel, points: Array, dates: np.ndarray):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import Bound, Kernel
+from gptm.kernels.base import BoundKernel, Kernel
 from gptm.operators import Spectral, SpectralCross
 
 
@@ -30,7 +30,7 @@ class Identity(Kernel):
         return IdentityBound(self, int(arrays["n"][0]))
 
 
-class IdentityBound(Bound):
+class IdentityBound(BoundKernel):
     def __init__(self, kernel: Identity, n: int):
         self.kernel = kernel
         self.n = n

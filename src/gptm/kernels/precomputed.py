@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from gptm._types import Array
 from gptm._warnings import warn
-from gptm.kernels.base import Bound, Kernel
+from gptm.kernels.base import BoundKernel, Kernel
 from gptm.metadata import column
 from gptm.operators.spectral import check_spectrum
 
@@ -84,7 +84,7 @@ class Precomputed(Kernel):
         return labels.get_indexer(pd.Index(ids))
 
 
-class PrecomputedBound(Bound):
+class PrecomputedBound(BoundKernel):
     def __init__(self, kernel: Precomputed, values: Array, rows: np.ndarray):
         self.kernel: Precomputed = kernel
         self.values = values
