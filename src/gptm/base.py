@@ -1,0 +1,421 @@
+"""What the estimators share: validate, loop, store, answer. No formulas here."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gptm import em, metrics, predict
+from gptm._types import Array
+from gptm._validation import check_choice, check_init, check_number, read_counts
+from gptm._warnings import warn
+from gptm.corpus import Corpus
+from gptm.estep import Posterior, expected_theta
+from gptm.kernels import BoundKernel
+from gptm.kernels.identity import NothingBound
+from gptm.metadata import as_frame
+from gptm.operators import Operator
+from gptm.parallel import interruptible, single_threaded_blas
+from gptm.progress import Progress
+from gptm.sampling import Latent, sample_documents
+from gptm.start import make_start
+from gptm.tables import topic_table
+
+_SHAPE = ("n_features_in_", "feature_names_in_")  # set while the counts are read
+SCORE_SEED = 0  # of the split into observed and held-out words
+
+
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What GPTM and CTM share; CTM is the case without a kernel."""
+
+    # Metadata travels with the documents wherever scikit-learn's metadata routing is switched on.
+    __metadata_request__fit: ClassVar = {"metadata": True}
+    __metadata_request__transform: ClassVar = {"metadata": True}
+    __metadata_request__score: ClassVar = {"metadata": True}
+
+    # Parameters that the subclasses' constructors store.
+    n_components: int
+    topic_covariance: str
+    fit_mean: bool
+    init: Any
+    smoothing: float
+    max_iter: int
+    tol: float
+    random_state: Any
+    n_jobs: int | None
+    verbose: int | bool
+    callback: Callable[[int, em.State], Any] | None
+    warm_start: bool
+
+    def fit(self, X: Any, y: Any = None, *, metadata: Any = None) -> "TopicModel":
+        """Learn topics from counts, or from a corpus.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+            Counts of words. Empty documents are welcome.
+        y : ignored
+            Present for scikit-learn; side information goes into `metadata`.
+        metadata : DataFrame or dict of columns, optional
+            One row per document, for kernels that read columns; by default a corpus brings its own.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, metadata)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
+        """Fit, then transform the same documents; takes the same metadata for both.
+
+        Parameters
+        ----------
+        X, y, metadata : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        counts = self._fit(X, y, metadata)
+        return self._theta(counts, self._bound_kernel.training)
+
+    def transform(self, X: Any, *, metadata: Any = None) -> Array:
+        """Expected topic proportions of documents.
+
+        Each document is taken on its own. Without words the answer is what the kernel predicts from
+        the metadata, without metadata what the words say under the prior. In "map" inference the
+        documents of one call are solved jointly, as in the paper.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        metadata : DataFrame or dict of columns, optional
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+            Rows sum to one.
+        """
+        check_is_fitted(self)
+        counts = read_counts(self, X, reset=False)
+        return self._theta(counts, self._read_new(X, metadata, counts.shape[0]))
+
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, metadata: Any = None
+    ) -> float:
+        """Mean log-probability per held-out word, half of each document's words observed.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        y : ignored
+        sample_weight : array of shape (n_documents,), optional
+            Weight of each document's words in the mean.
+        metadata : DataFrame or dict of columns, optional
+
+        Returns
+        -------
+        float
+            Higher is better. The split is seeded: the same documents give the same score.
+        """
+        return self._completion(X, metadata, 0.5, sample_weight)
+
+    def perplexity(self, X: Any, *, metadata: Any = None, observed: float = 0.5) -> float:
+        """Document-completion perplexity: predict each document's other words from some of them.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        metadata : DataFrame or dict of columns, optional
+        observed : float, default=0.5
+            Share of each document's words that the model sees.
+
+        Returns
+        -------
+        float
+            Lower is better.
+        """
+        return float(np.exp(-self._completion(X, metadata, observed)))
+
+    def topics(
+        self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """The topics as a table: share of the training words and most probable words.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+        feature_names : sequence of str, optional
+            The words of the columns of X; known already where the model was fitted to a corpus or a DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            One row per topic.
+        """
+        check_is_fitted(self)
+        check_number("n_words", n_words, least=1, integer=True)
+        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        return topic_table(self.components_, self.doc_topics_, self.doc_lengths_, names, n_words)
+
+    def sample(
+        self,
+        n_documents: int,
+        *,
+        metadata: Any = None,
+        n_words: int | Sequence[int] = 100,
+        random_state: Any = None,
+        return_latent: bool = False,
+    ) -> Corpus | tuple[Corpus, Latent]:
+        """Draw a corpus from the fitted model: means F from the kernel, then topics, then words.
+
+        Parameters
+        ----------
+        n_documents : int
+        metadata : DataFrame or dict of columns, optional
+            Of the documents to draw; a kernel on columns needs it.
+        n_words : int or sequence of int, default=100
+            Words per document.
+        random_state : int, RandomState or None
+        return_latent : bool, default=False
+            Return (corpus, latent) with latent.F, latent.eta and latent.theta.
+
+        Returns
+        -------
+        Corpus
+        """
+        check_is_fitted(self)
+        check_number("n_documents", n_documents, least=1, integer=True)
+        lengths = np.asarray(n_words)
+        wrong_kind = lengths.dtype.kind not in "iu" or lengths.shape not in ((), (n_documents,))
+        if wrong_kind or (lengths < 0).any():
+            raise ValueError(
+                f"n_words must be a whole number of words, or one for each of the {n_documents} documents, none "
+                f"negative; got {n_words!r} of shape {lengths.shape}."
+            )
+        frame = as_frame(metadata, n_documents)
+        with single_threaded_blas():
+            counts, latent = sample_documents(
+                self.components_,
+                self.mean_,
+                self.topic_covariance_,
+                lengths=np.broadcast_to(lengths, (n_documents,)),
+                B=self._kernel_parameters()[0],
+                Kxx=self._prior_kernel(frame, n_documents),
+                rng=check_random_state(random_state),
+            )
+        corpus = Corpus(counts, getattr(self, "feature_names_in_", None), metadata=frame)
+        return (corpus, latent) if return_latent else corpus
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, replaced as a whole; `gptm.load` reads it.
+
+        The file holds the parameters, the fitted arrays and what the kernel needs of the training metadata, but no
+        texts and no code. A `callback` is not saved.
+        """
+        from gptm.persistence import save_model
+
+        check_is_fitted(self)
+        save_model(self, path)
+
+    # How a fit goes.
+
+    def _fit(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
+        """Fit, or leave the model as it was if anything is wrong."""
+        before = {name: self.__dict__[name] for name in _SHAPE if name in self.__dict__}
+        try:
+            return self._fit_checked(X, y, metadata)
+        except BaseException:
+            for name in _SHAPE:
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
+            raise
+
+    def _fit_checked(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
+        self._check_parameters()
+        if metadata is None and isinstance(y, pd.DataFrame | Mapping):
+            warn(
+                "a table was passed as y, which is ignored; side information goes into metadata=, as in "
+                "fit(X, metadata=table)."
+            )
+        previous = self if self.warm_start and hasattr(self, "components_") else None
+        counts = read_counts(self, X, reset=previous is None)
+        init = check_init(self.init, self.n_components, counts.shape[1])
+        frame = self._frame(X, metadata, counts.shape[0])
+        progress = Progress(self.verbose)
+        with single_threaded_blas():
+            bound_kernel = self._bind_kernel(frame, counts.shape[0])
+            problem = self._problem(counts, interruptible(lambda: bound_kernel.operator))
+            if previous is None:
+                rng = check_random_state(self.random_state)
+                start = make_start(init, problem, self.n_components, rng)
+                progress.say(f"start found  {progress.elapsed()}")
+                state, complete = start.state, start.complete
+            else:
+                state, complete = self._resume(problem), True
+            result = em.run(
+                problem,
+                state,
+                max_iter=self.max_iter if complete else 0,
+                tol=self.tol,
+                after_iteration=lambda number, now: self._after_iteration(progress, number, now),
+            )
+            self._store(bound_kernel, problem, result.state)
+        self.bound_ = np.array(result.bounds)
+        self.n_iter_ = len(result.bounds)
+        self.converged_ = result.reason == "converged"
+        self._conclude("interrupt" if not complete else result.reason, progress)
+        return counts
+
+    def _check_parameters(self) -> None:
+        check_number("n_components", self.n_components, least=1, integer=True)
+        check_number("max_iter", self.max_iter, least=1, integer=True)
+        check_number("tol", self.tol, least=0.0)
+        check_number("smoothing", self.smoothing, least=0.0)
+        check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(
+                f"callback must be a function of (iteration, state); got {self.callback!r}."
+            )
+
+    def _frame(self, X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
+        if metadata is None and isinstance(X, Corpus):
+            return X.metadata
+        return as_frame(metadata, n_documents)
+
+    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> BoundKernel:
+        return NothingBound(n_documents)
+
+    def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:
+        without_kernel = {
+            "inference": "variational",
+            "coregionalization": "none",
+            "learn_strength": False,
+        }
+        return em.Problem(
+            counts,
+            operator,
+            learn_covariance=self.topic_covariance == "full",
+            fit_mean=self.fit_mean,
+            smoothing=self.smoothing,
+            n_jobs=self.n_jobs,
+            **(choices or without_kernel),
+        )
+
+    def _resume(self, problem: em.Problem) -> em.State:
+        """The state that the last fit left; documents start anew unless they are as many as then."""
+        if len(self.components_) != self.n_components:
+            raise ValueError(
+                f"warm_start goes on from {len(self.components_)} topics, but n_components is now "
+                f"{self.n_components}. Set it back, or fit with warm_start=False."
+            )
+        same = len(self.doc_logits_) == problem.operator.n
+        state = em.initial_state(
+            problem,
+            np.ascontiguousarray(self.components_.T),
+            Posterior(self.doc_logits_, self.doc_variance_) if same else None,
+            Sigma=self.topic_covariance_ if problem.learn_covariance else None,
+            **self._resumed_kernel(problem),
+        )
+        return em.update_documents(problem, state)  # the first iteration moves the topics then
+
+    def _resumed_kernel(self, problem: em.Problem) -> dict[str, Any]:
+        return {}
+
+    def _after_iteration(self, progress: Progress, number: int, state: em.State) -> bool:
+        progress.iteration(number, state.bound)
+        return self.callback is not None and bool(self.callback(number, state))
+
+    def _store(self, bound_kernel: BoundKernel, problem: em.Problem, state: em.State) -> None:
+        self.components_ = state.components
+        self.topic_covariance_ = state.Sigma
+        self.mean_ = state.means.mu
+        self.doc_logits_, self.doc_variance_ = state.posterior
+        self._doc_topics: Array | None = None
+        self._bound_kernel = bound_kernel
+        self.doc_lengths_: Array = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
+
+    def _conclude(self, reason: str, progress: Progress) -> None:
+        progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
+        if reason == "interrupt":
+            warn(
+                f"fit was interrupted after {self.n_iter_} iterations; the model so far is kept. Fit again with "
+                "warm_start=True to go on from it.",
+                ConvergenceWarning,
+            )
+        elif reason == "max_iter":
+            warn(
+                f"fit did not converge in max_iter={self.max_iter} iterations: the bound still rises by more than "
+                f"tol={self.tol:g} of its value. Increase max_iter, or tol if this is close enough.",
+                ConvergenceWarning,
+            )
+
+    # What a fitted model answers with.
+
+    @property
+    def doc_topics_(self) -> Array:
+        """Expected proportions of the training documents, computed when first asked for."""
+        known: Array | None = getattr(self, "_doc_topics", None)
+        if known is None:
+            posterior = Posterior(self.doc_logits_, self.doc_variance_)
+            known = self._doc_topics = expected_theta(posterior, self.n_jobs)
+        return known
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _parameters(self) -> predict.Parameters:
+        beta_T = np.ascontiguousarray(self.components_.T)
+        return predict.Parameters(
+            beta_T, self.mean_, self.topic_covariance_, *self._kernel_parameters()
+        )
+
+    def _kernel_parameters(self) -> tuple[Array, Array]:
+        """B and alpha of a model without a kernel: zero."""
+        K = len(self.mean_)
+        return np.zeros((K, K)), np.zeros((0, K))
+
+    def _read_new(self, X: Any, metadata: Any, n_documents: int) -> Any:
+        """What the kernel needs of new documents."""
+        return self._bound_kernel.read(self._frame(X, metadata, n_documents), n_documents)
+
+    def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
+        parameters = self._parameters()
+        prior = predict.predicted_prior(parameters, self._bound_kernel.cross(new))
+        return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs)
+
+    def _theta(self, counts: csr_matrix, new: Any) -> Array:
+        with single_threaded_blas():
+            return expected_theta(self._infer(counts, new), self.n_jobs)
+
+    def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
+        return None
+
+    def _completion(
+        self, X: Any, metadata: Any, observed: float, sample_weight: Any = None
+    ) -> float:
+        check_is_fitted(self)
+        counts = read_counts(self, X, reset=False)
+        seen, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
+        theta = self._theta(seen, self._read_new(X, metadata, counts.shape[0]))
+        return metrics.mean_log_likelihood(theta, self.components_, held_out, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
