@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
 import naive
-from gptm import CTM, GPTM, Corpus
+from gptm import CTM, GPTM, Corpus, predict
 from gptm import kernels as k
 from gptm.sampling import sample_documents
 
@@ -1097,3 +1097,62 @@ def test_warm_start_keeps_a_kernel_without_strength():
     model.coregionalization_ = np.zeros((2, 2))
     fit_quietly(model, X, metadata=metadata)
     assert not model.coregionalization_.any()
+
+
+# The paper's scores
+
+
+@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
+def test_conditional_and_joint_perplexity_are_eqs_24_and_23(inference, coregionalization):
+    X, metadata = small_corpus()
+    kernel = k.Matern("t", nu=0.5, length_scale=2.0)
+    choices = {"inference": inference, "coregionalization": coregionalization}
+    # Few iterations: in "map" Sigma shrinks on and on, and rounding would be all that is left.
+    model = GPTM(2, kernel=kernel, learn_kernel=False, random_state=0, max_iter=5, **choices)
+    fit_quietly(model, X, metadata=metadata)
+    new, times = X[:3] + 1, {"t": [0.5, 1.7, 9.3]}
+
+    parameters = model._parameters()
+    read = model._bound_kernel.read(pd.DataFrame(times), 3)
+    cross = model._bound_kernel.cross(read, joint=True)
+    posterior, F = predict.infer_new_jointly(csr_matrix(new.astype(float)), parameters, cross, 1)
+    words = sum(
+        naive.document_bound(x, model.components_, *row, model.mean_ + f, model.topic_covariance_)
+        for x, f, *row in zip(new, F, posterior.lam, posterior.nu2, strict=True)
+    )
+    Kxx = model._bound_kernel.gram()
+    Ktx = model._bound_kernel.cross_gram(read)
+    Kbar = naive.conditional_kernel(Kxx, Ktx, model._bound_kernel.own_gram(read, joint=True))
+    gap = (F - naive.conditional_mean(model.doc_means_, Kxx, Ktx)).ravel()
+    density = naive.log_normal(gap, np.kron(Kbar, model.coregionalization_))
+
+    conditional = model.perplexity(new, metadata=times, kind="conditional")
+    joint = model.perplexity(new, metadata=times, kind="joint")
+    assert_allclose(np.log(conditional), -words / new.sum(), rtol=1e-5)
+    assert_allclose(np.log(joint), -(words + density) / new.sum(), rtol=1e-5)
+
+
+def test_conditional_perplexity_of_ctm_is_its_bound():
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(2, random_state=0), X)
+    new = X[:4]
+    words = 0.0
+    for x in new:
+        lam, nu2 = naive.optimise_document(
+            x, model.components_, model.mean_, model.topic_covariance_
+        )
+        args = (model.components_, lam, nu2, model.mean_, model.topic_covariance_)
+        words += naive.document_bound(x, *args)
+    expected = np.exp(-words / new.sum())
+    for kind in ("conditional", "joint"):
+        assert_allclose(model.perplexity(new, kind=kind), expected, rtol=1e-6)
+
+
+def test_perplexity_kinds_are_checked():
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(2, random_state=0), X)
+    with pytest.raises(ValueError, match=r"kind must be one of .*'honest'"):
+        model.perplexity(X, kind="honest")
+    with pytest.raises(ValueError, match="no word"):
+        model.perplexity(0 * X, kind="conditional")

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -132,22 +132,44 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return self._completion(X, metadata, 0.5, sample_weight)
 
-    def perplexity(self, X: Any, *, metadata: Any = None, observed: float = 0.5) -> float:
-        """Document-completion perplexity: predict each document's other words from some of them.
+    def perplexity(
+        self,
+        X: Any,
+        *,
+        metadata: Any = None,
+        kind: Literal["completion", "conditional", "joint"] = "completion",
+        observed: float = 0.5,
+    ) -> float:
+        """How surprising the words of documents are; lower is better.
 
         Parameters
         ----------
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
         metadata : DataFrame or dict of columns, optional
+        kind : {"completion", "conditional", "joint"}, default="completion"
+            "completion" predicts each document's other words from some of them, which is the honest score.
+            "conditional" and "joint" are the paper's eqs 24 and 23, with the bound in place of the likelihood: the
+            document means are adapted to the very words that are scored, and "joint" adds their density.
         observed : float, default=0.5
-            Share of each document's words that the model sees.
+            For "completion": share of each document's words that the model sees.
 
         Returns
         -------
         float
-            Lower is better.
         """
-        return float(np.exp(-self._completion(X, metadata, observed)))
+        check_choice("kind", kind, ("completion", "conditional", "joint"))
+        if kind == "completion":
+            return float(np.exp(-self._completion(X, metadata, observed)))
+        check_is_fitted(self)
+        counts = read_counts(self, X, reset=False)
+        if counts.sum() == 0:
+            raise ValueError("there is no word to score: every document is empty.")
+        new = self._read_new(X, metadata, counts.shape[0])
+        with single_threaded_blas():
+            cross = self._bound_kernel.cross(new, joint=True)
+            words, means = predict.held_out_bounds(counts, self._parameters(), cross, self.n_jobs)
+        total = words + means if kind == "joint" else words
+        return float(np.exp(-total / counts.sum()))
 
     def topics(
         self, n_words: int = 10, *, feature_names: Sequence[str] | None = None

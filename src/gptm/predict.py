@@ -9,9 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gptm._types import Array
 from gptm._warnings import warn
+from gptm.bound import LOG_2PI
 from gptm.estep import Posterior, Prior, infer_documents, prior_start
 from gptm.means import Basis, diagonalise, document_means, dual_coefficients, solve_means
-from gptm.operators import Cross
+from gptm.operators import Cross, Operator, Spectral
 
 MAX_INNER = 500
 TOL = 1e-9  # nats per token
@@ -90,6 +91,44 @@ def infer_new_jointly(
             ConvergenceWarning,
         )
     return posterior, F_bar + x[0]
+
+
+def held_out_bounds(
+    counts: csr_matrix, parameters: Parameters, cross: Cross, n_jobs: int | None
+) -> tuple[float, float]:
+    """Bound of log p(w | F_*), and log p(F_* | F), with F_* adapted to the words (eqs 24 and 23).
+
+    The second is a density: it depends on the scale of the kernel. A singular one has it on its own range.
+    """
+    n, K = counts.shape[0], len(parameters.mu)
+    posterior, F_new = infer_new_jointly(counts, parameters, cross, n_jobs)
+    basis = diagonalise(parameters.Sigma, parameters.B)
+    prior = Prior(parameters.mu + F_new, basis.T, np.ones((1, K)))
+    posterior, statistics = infer_documents(
+        counts, prior, parameters.beta_T, posterior, max_inner=MAX_INNER, tol=TOL, n_jobs=n_jobs
+    )
+    operator = cross.conditional()
+    G = F_new - cross.mean(parameters.alpha)
+    rest = _log_joint(posterior, prior, np.zeros_like(G), np.zeros_like(G), basis)
+    constants = n * (np.linalg.slogdet(basis.T)[1] + 0.5 * K)
+    conditional = float(statistics.terms.sum()) + rest + float(constants)
+
+    log_det_kernel, rank = operator.log_pseudo_determinant()
+    if rank == 0:  # no kernel, or nothing left open: F_* is F_bar
+        return conditional, 0.0
+    log_det_B = np.linalg.slogdet(parameters.B)[1]
+    log_prior = -0.5 * (K * log_det_kernel + rank * (log_det_B + K * LOG_2PI))
+    return conditional, float(log_prior) - 0.5 * _penalty(operator, G, basis)
+
+
+def _penalty(operator: Operator, G: Array, basis: Basis) -> float:
+    """tr(B^-1 G' 𝒦^-1 G), without an inverse where 𝒦 is singular."""
+    if not isinstance(operator, Spectral):
+        raise TypeError(f"expected a spectral operator, got {type(operator).__name__}")
+    values, b = operator.values[:, None], basis.b
+    rotated = operator.rotate(G @ basis.T)
+    scale = values * b
+    return float(np.divide(rotated**2, scale, out=np.zeros_like(rotated), where=scale > 0).sum())
 
 
 def _log_joint(posterior: Posterior, prior: Prior, G: Array, alpha: Array, basis: Basis) -> float:

@@ -68,5 +68,5 @@ class Cross(ABC):
         """(n, len(b)) b_i 𝒦_** - b_i^2 𝒦_*f (b_i 𝒦_ff + I)^-1 𝒦_f*, per document, never negative."""
 
     @abstractmethod
-    def conditional(self) -> Operator:
+    def conditional(self) -> "Operator":
         """𝒦_** - 𝒦_*f 𝒦_ff^-1 𝒦_f*, eq. 16, jointly over the batch."""
