@@ -1,10 +1,14 @@
 """The contracts: what inference asks of a kernel over the training documents, and over new ones."""
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gptm._types import Array
+
+if TYPE_CHECKING:
+    from gptm.operators.spectral import Spectral
 
 
 class Operator(ABC):
@@ -68,5 +72,5 @@ class Cross(ABC):
         """(n, len(b)) b_i 𝒦_** - b_i^2 𝒦_*f (b_i 𝒦_ff + I)^-1 𝒦_f*, per document, never negative."""
 
     @abstractmethod
-    def conditional(self) -> "Operator":
+    def conditional(self) -> "Spectral":
         """𝒦_** - 𝒦_*f 𝒦_ff^-1 𝒦_f*, eq. 16, jointly over the batch."""
