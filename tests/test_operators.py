@@ -23,10 +23,16 @@ def from_dense(dense):
     return Spectral.from_dense(dense), dense
 
 
-def from_groups(Kuu, groups):
-    """The kernel of documents of which each is like all others of its group."""
+def from_groups(Kuu, groups, floor=0.0):
+    """The kernel of documents each like all others of its group, but for `floor` of its own."""
     groups = np.array(groups)
-    return LowRank.from_groups(Kuu, groups), Kuu[np.ix_(groups, groups)]
+    dense = Kuu[np.ix_(groups, groups)] + floor * np.eye(len(groups))
+    return LowRank.from_groups(Kuu, groups, floor), dense
+
+
+def scaled(factor, op_and_dense):
+    op, dense = op_and_dense
+    return op.scaled(factor), factor * dense
 
 
 GROUPS = [2, 0, 1, 0, 3, 2, 2, 0, 3]
@@ -50,6 +56,11 @@ OPERATORS = {
     "groups, large": from_groups(1e4 * random_gram(11, 4, 4), GROUPS),
     "one group": from_groups(np.array([[2.5]]), [0, 0, 0]),
     "groups, zero": from_groups(np.zeros((4, 4)), GROUPS),
+    "groups above a floor": from_groups(random_gram(12, 4, 4), GROUPS, floor=0.7),
+    "groups, low rank, above a floor": from_groups(random_gram(13, 4, 2), GROUPS, floor=1e-3),
+    "only a floor": from_groups(np.zeros((1, 1)), [0, 0, 0], floor=2.0),
+    "scaled": scaled(2.5, from_dense(random_gram(14, 6, 3))),
+    "scaled groups": scaled(0.1, from_groups(random_gram(15, 4, 2), GROUPS, floor=0.7)),
 }
 
 
@@ -156,6 +167,9 @@ def test_cross_of_groups(name):
     groups = np.concatenate([np.arange(len(Kuu))[::-1], np.arange(len(Kuu)) // 2])
     Kxx, Ktx = Kuu[np.ix_(groups, groups)], Ktu[:, groups]
     check_cross(SpectralCross(LowRank.from_groups(Kuu, groups), Ktu, Ktt), Kxx, Ktx, Ktt)
+    above = LowRank.from_groups(Kuu, groups, floor=0.5)
+    own = Ktt + 0.5 * np.eye(len(Ktt))
+    check_cross(SpectralCross(above, Ktu, own), Kxx + 0.5 * np.eye(len(Kxx)), Ktx, own)
 
 
 def test_indefinite_groups_are_refused():

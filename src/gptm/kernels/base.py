@@ -138,7 +138,15 @@ class BoundKernel(ABC):
 
     @abstractmethod
     def labels(self) -> np.ndarray:
-        """(D,) integers, equal for training documents that the kernel cannot tell apart."""
+        """(D,) integers, equal for training documents that the kernel cannot tell apart.
+
+        What a document has for itself alone, `own_part`, does not count.
+        """
+
+    @property
+    def own_part(self) -> float:
+        """The part of every document's variance that it shares with no other document."""
+        return 0.0
 
     @abstractmethod
     def gram(self, rows: np.ndarray | None = None) -> Array:
@@ -184,7 +192,8 @@ class BoundKernel(ABC):
         first, groups = self._groups
         check_memory(len(first), self.kernel)
         if len(first) < self.n:
-            return LowRank.from_groups(self.gram(first), groups)
+            shared = self.gram(first) - self.own_part * np.eye(len(first))
+            return LowRank.from_groups(shared, groups, self.own_part)
         dense = Spectral.from_dense(self.gram())
         keep = dense.values > 0
         if keep.sum() > self.n / 2:
@@ -228,6 +237,10 @@ class Composite(Kernel):
     def combine(self, matrices: list[Array]) -> Array:
         """The composition's matrix from those of its parts."""
 
+    def combine_own(self, parts: list[float]) -> float:
+        """The composition's `own_part` from those of its parts."""
+        return 0.0
+
     def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "CompositeBound":
         return CompositeBound(self, [part.bind(frame, n_documents) for part in self.parts])
 
@@ -257,7 +270,13 @@ class CompositeBound(BoundKernel):
             return inner.scaled(self.composition.scale)
         return super().operator
 
+    @property
+    def own_part(self) -> float:
+        return self.composition.combine_own([bound.own_part for bound in self.bounds])
+
     def labels(self) -> np.ndarray:
+        if isinstance(self.composition, Product) and any(b.own_part for b in self.bounds):
+            return np.arange(self.n)  # what is whose own depends on the document then
         stacked = np.column_stack([bound.labels() for bound in self.bounds])
         return np.unique(stacked, axis=0, return_inverse=True)[1]
 
@@ -312,6 +331,9 @@ class Sum(Composite):
 
     def combine(self, matrices: list[Array]) -> Array:
         return sum(matrices[1:], matrices[0])
+
+    def combine_own(self, parts: list[float]) -> float:
+        return sum(parts)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return _numbered_params(self, "terms", deep)
@@ -373,6 +395,9 @@ class Scaled(Composite):
 
     def combine(self, matrices: list[Array]) -> Array:
         return self.scale * matrices[0]
+
+    def combine_own(self, parts: list[float]) -> float:
+        return self.scale * parts[0]
 
     def __repr__(self) -> str:
         return f"{self.scale!r} * {_bracketed(self.kernel)}"

@@ -57,8 +57,7 @@ class ColumnBound(BoundKernel):
 
     def labels(self) -> np.ndarray:
         labels = np.unique(self.points, axis=0, return_inverse=True)[1]
-        # Each on its own: documents that miss a value, and all where the kernel holds white noise.
-        alone = np.isnan(self.points).any(1) | self._is_noisy()
+        alone = np.isnan(self.points).any(1)  # documents that miss a value
         return np.where(alone, len(labels) + np.arange(len(labels)), labels)
 
     def gram(self, rows: np.ndarray | None = None) -> Array:
@@ -110,13 +109,14 @@ class ColumnBound(BoundKernel):
             result[np.ix_(there, there)] = self._covariance(points[there])
         return result
 
-    def _is_noisy(self) -> bool:
-        """Whether two documents at the same point are less alike than one is to itself."""
+    @property
+    def own_part(self) -> float:
+        """White noise, by which two documents at the same point are less alike than one is to itself."""
         here = self.points[~np.isnan(self.points).any(1)][:1]
         if len(here) == 0:
-            return False
+            return 0.0
         twice = self._covariance(np.repeat(here, 2, axis=0))
-        return bool(twice[0, 1] != twice[0, 0])
+        return float(twice[0, 0] - twice[0, 1])
 
     def _prior_variance(self) -> float:
         """A document whose values are missing varies as much as a training document on average."""

@@ -39,8 +39,12 @@ class IdentityBound(BoundKernel):
     def operator(self) -> Spectral:
         return Spectral.constant_diagonal(self.n, 1.0)
 
+    @property
+    def own_part(self) -> float:
+        return 1.0
+
     def labels(self) -> np.ndarray:
-        return np.arange(self.n)
+        return np.zeros(self.n, dtype=np.int64)
 
     def gram(self, rows: np.ndarray | None = None) -> Array:
         return np.eye(self.n if rows is None else len(rows))
