@@ -149,7 +149,7 @@ class GPTM(TopicModel):
     Notes
     -----
     The paper's own model is `GPTM(kernel=..., inference="map", coregionalization="identity", fit_mean=False)`; its
-    variants SI-KI, KI and SI add `topic_covariance="identity"`, `kernel=kernels.Identity()`, or both.
+    variants: SI adds `topic_covariance="identity"`, KI takes `kernel=kernels.Identity()`, SI-KI does both.
 
     Examples
     --------
