@@ -575,3 +575,12 @@ def test_training_arrays_that_are_missing(saved):
 def test_a_folder_is_no_model(tmp_path):
     with pytest.raises((ValueError, IsADirectoryError)):
         gptm.load(tmp_path)
+
+
+def test_a_matrix_is_written_once(tmp_path):
+    n = 200
+    similarity = np.exp(-np.abs(np.subtract.outer(np.arange(n), np.arange(n))) / 4)
+    counts = np.random.default_rng(0).poisson(1.0, (n, V))
+    model = quietly(GPTM(2, kernel=similarity, random_state=0, tol=1e-2).fit, counts)
+    model.save(tmp_path / "model.gptm")
+    assert (tmp_path / "model.gptm").stat().st_size < 1.5 * similarity.nbytes

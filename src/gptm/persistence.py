@@ -220,11 +220,10 @@ def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        tensors[path] = np.ascontiguousarray(value)
-        return {"tensor": path}
+        return {"tensor": _kept(value, tensors, path)}
     if isinstance(value, pd.DataFrame):
-        tensors[path] = np.ascontiguousarray(value.to_numpy(dtype=np.float64))
-        return {"frame": path, "index": [_encode(label, tensors, path) for label in value.index]}
+        kept = _kept(value.to_numpy(dtype=np.float64), tensors, path)
+        return {"frame": kept, "index": [_encode(label, tensors, path) for label in value.index]}
     if isinstance(value, list | tuple):
         items = [_encode(item, tensors, f"{path}.{i}") for i, item in enumerate(value)]
         return {"list": items} if isinstance(value, list) else {"tuple": items}
@@ -237,6 +236,15 @@ def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
     raise ValueError(
         f"{path} = {value!r} cannot be saved; only numbers, strings, arrays and named kernels can."
     )
+
+
+def _kept(array: np.ndarray, tensors: dict[str, np.ndarray], path: str) -> str:
+    """The name under which an array is kept; one that is there already is not written again."""
+    for name, other in tensors.items():
+        if other.dtype == array.dtype and np.array_equal(other, array):
+            return name
+    tensors[path] = np.ascontiguousarray(array)
+    return path
 
 
 def _decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
