@@ -1156,3 +1156,11 @@ def test_perplexity_kinds_are_checked():
         model.perplexity(X, kind="honest")
     with pytest.raises(ValueError, match="no word"):
         model.perplexity(0 * X, kind="conditional")
+
+
+def test_parameters_set_after_the_fit_wait_for_the_next_one():
+    X, metadata = small_corpus()
+    model = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    before = model.transform(X, metadata=metadata)
+    model.set_params(inference="map", coregionalization="identity", kernel=None)
+    assert_array_equal(model.transform(X, metadata=metadata), before)

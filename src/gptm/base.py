@@ -367,6 +367,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.doc_logits_, self.doc_variance_ = state.posterior
         self._doc_topics: Array | None = None
         self._bound_kernel = bound_kernel
+        self._joint = problem.inference == "map" and problem.coregionalization != "none"
         self.doc_lengths_: Array = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
 
     def _conclude(self, reason: str, progress: Progress) -> None:

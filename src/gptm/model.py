@@ -263,7 +263,7 @@ class GPTM(TopicModel):
         return self._bound_kernel.read(frame, n_documents)
 
     def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
-        if self.inference != "map" or self.kernel_ is None:
+        if not self._joint:
             return super()._infer(counts, new)
         cross = self._bound_kernel.cross(new, joint=True)
         return predict.infer_new_jointly(counts, self._parameters(), cross, self.n_jobs)[0]

@@ -26,7 +26,7 @@ from gptm.model import CTM, GPTM
 SCHEMA = 1
 _MODELS: dict[str, type] = {"GPTM": GPTM, "CTM": CTM}
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors")
-_SCALARS = ("n_features_in_", "n_iter_", "converged_")
+_SCALARS = ("n_features_in_", "n_iter_", "converged_", "_joint")
 _ARRAYS = (
     "components_",
     "topic_covariance_",
