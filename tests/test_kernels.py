@@ -85,6 +85,16 @@ CONTRACT = {
         np.equal.outer(WHO, WHO) * rbf(T, 2.0),
         0,
     ),
+    "must-link": (
+        k.MustLink("who", gamma=0.5, diagonal=0.75),
+        0.5 * np.equal.outer(WHO, WHO) + 0.25 * EYE,
+        0.25 * EYE,
+    ),
+    "must-link and time": (
+        k.MustLink("who") + k.RBF("t", length_scale=2.0),
+        np.equal.outer(WHO, WHO) + EYE + rbf(T, 2.0),
+        EYE,
+    ),
     "precomputed": (k.Precomputed(SIMILARITY[:D, :D]), SIMILARITY[:D, :D], None),
     "precomputed, positions": (
         k.Precomputed(SIMILARITY, id="row"),
@@ -448,6 +458,70 @@ def test_categories_with_no_value_at_all_are_refused():
         k.Categorical("who").bind(pd.DataFrame({"who": [None, None]}), 2)
     with pytest.raises(ValueError, match="column name"):
         k.Categorical(3)
+
+
+# Must-links
+
+
+def test_links_are_closed_under_transitivity():
+    G = k.MustLink(pairs=[(0, 1), (4, 3), (1, 5)], gamma=0.5, diagonal=0.6).bind(None, 6).gram()
+    groups = np.array([0, 0, 2, 3, 3, 0])
+    assert_allclose(G, 0.5 * np.equal.outer(groups, groups) + 0.1 * np.eye(6))
+    assert np.linalg.eigvalsh(G).min() > 0.099
+
+
+def test_labels_come_from_y_and_minus_one_is_none():
+    y = np.array([1, -1, 2, 1, -1])
+    bound = k.MustLink().bind(None, 5, y)
+    G = bound.gram()
+    expected = 2 * np.eye(5)
+    expected[0, 3] = expected[3, 0] = 1
+    assert_array_equal(G, expected)
+    assert not bound.reads_metadata
+    assert not bound.cross_gram(bound.read(None, 2)).any()
+
+
+def test_labels_of_a_few_documents_in_a_column():
+    frame = pd.DataFrame({"label": ["a", None, "b", "a", "-1"]})
+    bound = k.MustLink("label").bind(frame, 5)
+    assert bound.gram()[0, 3] == 1
+    assert bound.gram()[1, 4] == 0
+    new = bound.read(pd.DataFrame({"label": ["b", None, "new"]}), 3)
+    assert_array_equal(bound.cross_gram(new), [[0, 0, 1, 0, 0], [0] * 5, [0] * 5])
+    assert_array_equal(bound.own_gram(new, joint=False), [2, 2, 2])
+
+
+def test_labels_reach_the_kernel_through_fit():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, -1], 10)
+    X = rng.poisson(np.where((np.arange(6) < 3) == (y[:, None] == 0), 3.0, 0.5))
+    by_y = GPTM(2, kernel=k.MustLink(), random_state=0).fit(X, y)
+    by_column = GPTM(2, kernel=k.MustLink("label"), random_state=0).fit(X, metadata={"label": y})
+    assert_array_equal(by_y.doc_means_, by_column.doc_means_)
+    assert np.abs(by_y.doc_means_).max() > 0
+
+
+def test_many_links_need_no_large_decomposition():
+    frame = pd.DataFrame({"label": np.arange(3000) % 5})
+    operator = k.MustLink("label").bind(frame, 3000).operator
+    assert isinstance(operator, LowRank)
+    assert len(operator.values) == 5
+    assert_allclose(operator.values, 3000 / 5 + 1)
+
+
+def test_must_links_name_what_is_wrong():
+    with pytest.raises(ValueError, match=r"(?s)diagonal must be larger.*above 2 works"):
+        k.MustLink("who", gamma=2.0, diagonal=2.0).bind(FRAME, D)
+    with pytest.raises(ValueError, match="gamma must be positive"):
+        k.MustLink("who", gamma=0).bind(FRAME, D)
+    with pytest.raises(ValueError, match="from 0 to 9"):
+        k.MustLink(pairs=[(0, 10)]).bind(FRAME, D)
+    with pytest.raises(ValueError, match="pass y to fit"):
+        k.MustLink().bind(FRAME, D)
+    with pytest.raises(ValueError, match="expected 10, got 2"):
+        k.MustLink().bind(FRAME, D, [0, 1])
+    with pytest.raises(ValueError, match="not both"):
+        k.MustLink("who", pairs=[(0, 1)])
 
 
 # Periods

@@ -64,6 +64,8 @@ MODELS = {
     "matern": GPTM(3, kernel=k.Matern("date", "t", nu=2.5)),
     "periodic": GPTM(3, kernel=k.Periodic("date", period="1w", length_scale=0.5)),
     "categorical": GPTM(3, kernel=k.Categorical("who") + TIME),
+    "must-link": GPTM(3, kernel=k.MustLink("who", gamma=0.5) + TIME),
+    "must-link, pairs": GPTM(3, kernel=k.MustLink(pairs=[(0, 1), (5, 2)])),
     "on columns": GPTM(3, kernel=k.OnColumns(gp.RationalQuadratic(2.0, alpha=0.5), "t")),
     "on columns, compound": GPTM(
         3,

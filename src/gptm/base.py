@@ -65,8 +65,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ----------
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
             Counts of words. Empty documents are welcome.
-        y : ignored
-            Present for scikit-learn; side information goes into `metadata`.
+        y : array of shape (n_documents,), optional
+            Labels for a kernel that asks for them, `MustLink()`; otherwise ignored.
         metadata : DataFrame or dict of columns, optional
             One row per document, for kernels that read columns; by default a corpus brings its own.
 
@@ -278,7 +278,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         frame = self._frame(X, metadata, counts.shape[0])
         progress = Progress(self.verbose)
         with single_threaded_blas():
-            bound_kernel = self._bind_kernel(frame, counts.shape[0])
+            bound_kernel = self._bind_kernel(frame, counts.shape[0], y)
             problem = self._problem(counts, interruptible(lambda: bound_kernel.operator))
             if previous is None:
                 rng = check_random_state(self.random_state)
@@ -317,7 +317,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return X.metadata
         return as_frame(metadata, n_documents)
 
-    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> BoundKernel:
+    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int, y: Any) -> BoundKernel:
         return NothingBound(n_documents)
 
     def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:

@@ -209,11 +209,13 @@ class GPTM(TopicModel):
     def _learns_strength(self) -> bool:
         return bool(self.learn_kernel) and self.inference == "variational"
 
-    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> BoundKernel:
+    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int, y: Any) -> BoundKernel:
         kernel = resolve_kernel(self.kernel, frame)
         if kernel is None:
             return NothingBound(n_documents)
-        bound_kernel = clone(kernel).bind(frame, n_documents)  # kernel_ must not change with kernel
+        bound_kernel = clone(kernel).bind(
+            frame, n_documents, y
+        )  # kernel_ must not change with kernel
         average = bound_kernel.mean_diagonal()
         if self._learns_strength and average > 0 and not np.isclose(average, 1.0, rtol=1e-12):
             return bound_kernel.scaled(1.0 / average)  # strength is defined once: in B

@@ -15,6 +15,7 @@ from gptm.kernels.base import BoundKernel, Kernel, Product, Scaled, Sum
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import RBF, Matern, OnColumns, Periodic
 from gptm.kernels.identity import Identity
+from gptm.kernels.mustlink import MustLink
 from gptm.kernels.precomputed import Precomputed
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Identity",
     "Kernel",
     "Matern",
+    "MustLink",
     "OnColumns",
     "Periodic",
     "Precomputed",

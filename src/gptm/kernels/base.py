@@ -24,8 +24,11 @@ class Kernel(ABC):
     name: str | None
 
     @abstractmethod
-    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "BoundKernel":
-        """Tie the kernel to the training documents, with open parameters settled."""
+    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "BoundKernel":
+        """Tie the kernel to the training documents, with open parameters settled.
+
+        `y` is what `fit` was given, for kernels on labels.
+        """
 
     @abstractmethod
     def rebind(self, arrays: dict[str, np.ndarray]) -> "BoundKernel":
@@ -241,8 +244,8 @@ class Composite(Kernel):
         """The composition's `own_part` from those of its parts."""
         return 0.0
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "CompositeBound":
-        return CompositeBound(self, [part.bind(frame, n_documents) for part in self.parts])
+    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "CompositeBound":
+        return CompositeBound(self, [part.bind(frame, n_documents, y) for part in self.parts])
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "CompositeBound":
         bounds = []

@@ -10,7 +10,7 @@ from gptm._types import Array
 from gptm.kernels.base import BoundKernel, Kernel
 from gptm.metadata import column, level_names
 
-_ALONE = -1  # no value, or at transform a level that no training document has
+ALONE = -1  # no value, or at transform a level that no training document has
 
 
 class Categorical(Kernel):
@@ -44,7 +44,9 @@ class Categorical(Kernel):
         """(n,) names of levels, None where missing."""
         return level_names(column(frame, self.column, repr(self)))
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "CategoricalBound":
+    def bind(
+        self, frame: pd.DataFrame | None, n_documents: int, y: Any = None
+    ) -> "CategoricalBound":
         names = self.read(frame)
         levels = sorted({name for name in names if name is not None})
         if not levels:
@@ -52,7 +54,7 @@ class Categorical(Kernel):
                 f"{self!r} has no document to learn from: every value of {self.column!r} is missing. Leave this "
                 "kernel out, or fill the column."
             )
-        return CategoricalBound(self, levels, _codes(names, levels))
+        return CategoricalBound(self, levels, codes_of(names, levels))
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "CategoricalBound":
         levels = json.loads(arrays["levels"].tobytes().decode())
@@ -60,8 +62,8 @@ class Categorical(Kernel):
 
 
 class CategoricalBound(BoundKernel):
-    def __init__(self, kernel: Categorical, levels: list[str], codes: np.ndarray):
-        self.kernel: Categorical = kernel
+    def __init__(self, kernel: Any, levels: list[str], codes: np.ndarray):
+        self.kernel: Any = kernel
         self.levels = levels
         self.codes = codes
         self.n = len(codes)
@@ -78,8 +80,8 @@ class CategoricalBound(BoundKernel):
 
     def read(self, frame: pd.DataFrame | None, n_documents: int) -> np.ndarray:
         if frame is None:
-            return np.full(n_documents, _ALONE)
-        return _codes(self.kernel.read(frame), self.levels)
+            return np.full(n_documents, ALONE)
+        return codes_of(self.kernel.read(frame), self.levels)
 
     def cross_gram(self, new: np.ndarray, rows: np.ndarray | None = None) -> Array:
         codes = self.codes if rows is None else self.codes[rows]
@@ -97,7 +99,7 @@ class CategoricalBound(BoundKernel):
         return {"codes": self.codes, "levels": np.frombuffer(text, dtype=np.uint8)}
 
 
-def _codes(names: np.ndarray, levels: list[str]) -> np.ndarray:
+def codes_of(names: np.ndarray, levels: list[str]) -> np.ndarray:
     """(n,) position of each name among the levels; negative where missing or unseen."""
     positions = {level: code for code, level in enumerate(levels)}
-    return np.array([positions.get(name, _ALONE) for name in names], dtype=np.int64)
+    return np.array([positions.get(name, ALONE) for name in names], dtype=np.int64)

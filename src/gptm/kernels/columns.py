@@ -32,7 +32,7 @@ class _ColumnKernel(Kernel):
         values = [numbers(one, name) for one, name in zip(series, self.columns, strict=True)]
         return np.column_stack(values), np.array([is_date(one) for one in series])
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "ColumnBound":
+    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "ColumnBound":
         points, dates = self.read(frame)
         if np.isnan(points).any(axis=1).all() and len(points) > 0:
             raise ValueError(

@@ -23,7 +23,7 @@ class Identity(Kernel):
     def __init__(self, *, name: str | None = None):
         self.name = name
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "IdentityBound":
+    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "IdentityBound":
         return IdentityBound(self, n_documents)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "IdentityBound":

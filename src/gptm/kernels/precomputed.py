@@ -45,7 +45,9 @@ class Precomputed(Kernel):
         self.id = id
         self.name = name
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int) -> "PrecomputedBound":
+    def bind(
+        self, frame: pd.DataFrame | None, n_documents: int, y: Any = None
+    ) -> "PrecomputedBound":
         values = _checked_matrix(self.matrix)
         if self.id is None:
             if len(values) != n_documents:

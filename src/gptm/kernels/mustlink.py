@@ -1,0 +1,164 @@
+"""The paper's must-link kernel: documents that are known to belong together."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from gptm._types import Array
+from gptm.kernels.base import Kernel
+from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of
+from gptm.metadata import column, level_names
+
+_UNLABELLED = "-1"  # scikit-learn's way to write a missing label
+
+
+class MustLink(Kernel):
+    """Documents with the same label, or linked by pairs, are alike; eq. 22 after transitive closure.
+
+    Labels may be known for a few documents only: the others stand alone.
+
+    Parameters
+    ----------
+    column : str, optional
+        Column of the metadata with labels; missing or -1 means unlabelled. Without it, and without `pairs`, the
+        labels are `y` of `fit`, and every document at transform is unlabelled.
+    pairs : sequence of (int, int), optional
+        Positions of training documents that belong together; what is linked through others is linked too.
+    gamma : float, default=1.0
+        Covariance of linked documents.
+    diagonal : float, optional
+        Variance of every document, larger than gamma, which makes the kernel positive definite. By default
+        twice gamma, which predicted held-out words best among 1.01, 1.1 and 2 on three corpora.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.MustLink(pairs=[(0, 1), (1, 2)]).bind(None, 4).gram()
+    array([[2., 1., 1., 0.],
+           [1., 2., 1., 0.],
+           [1., 1., 2., 0.],
+           [0., 0., 0., 2.]])
+    """
+
+    def __init__(
+        self,
+        column: str | None = None,
+        *,
+        pairs: Sequence[tuple[int, int]] | np.ndarray | None = None,
+        gamma: float = 1.0,
+        diagonal: float | None = None,
+        name: str | None = None,
+    ):
+        if column is not None and pairs is not None:
+            raise ValueError("MustLink takes a column of labels or pairs of documents, not both.")
+        self.column = column
+        self.pairs = pairs
+        self.gamma = gamma
+        self.diagonal = diagonal
+        self.name = name
+
+    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "MustLinkBound":
+        if self.pairs is not None:
+            return MustLinkBound(self, [], _closure(self.pairs, n_documents))
+        if self.column is not None:
+            names = self.read(frame)
+        elif y is not None:
+            names = _labels(pd.Series(np.asarray(y).ravel()))
+            if len(names) != n_documents:
+                raise ValueError(
+                    f"y must hold one label per document: expected {n_documents}, got {len(names)}."
+                )
+        else:
+            raise ValueError(
+                f"{self!r} needs labels: name a column, as in MustLink('label'), or pass y to fit, with -1 for "
+                "unlabelled documents."
+            )
+        levels = sorted({name for name in names if name is not None})
+        return MustLinkBound(self, levels, codes_of(names, levels))
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "MustLinkBound":
+        levels = json.loads(arrays["levels"].tobytes().decode())
+        return MustLinkBound(self, levels, arrays["codes"])
+
+    def read(self, frame: pd.DataFrame | None) -> np.ndarray:
+        """(n,) labels as text, None for unlabelled documents."""
+        assert self.column is not None
+        return _labels(column(frame, self.column, repr(self)))
+
+
+class MustLinkBound(CategoricalBound):
+    """Must-links over training documents: gamma within a group, and the diagonal."""
+
+    def __init__(self, kernel: MustLink, levels: list[str], codes: np.ndarray):
+        super().__init__(kernel, levels, codes)
+        self.gamma, self.variance = _checked_constants(kernel)
+        self.by_column = kernel.column is not None
+
+    @property
+    def own_part(self) -> float:
+        return self.variance - self.gamma
+
+    @property
+    def reads_metadata(self) -> bool:
+        return self.by_column
+
+    def read(self, frame: pd.DataFrame | None, n_documents: int) -> np.ndarray:
+        if not self.by_column:
+            return np.full(n_documents, ALONE)
+        return super().read(frame, n_documents)
+
+    def cross_gram(self, new: np.ndarray, rows: np.ndarray | None = None) -> Array:
+        return self.gamma * super().cross_gram(new, rows)
+
+    def own_gram(self, new: Any, joint: bool) -> Array:
+        result = self.gamma * super().own_gram(new, joint)
+        if not joint:
+            return np.full(len(new), self.variance)
+        np.fill_diagonal(result, self.variance)
+        return result
+
+
+def _labels(values: pd.Series) -> np.ndarray:
+    names = level_names(values)
+    names[names == _UNLABELLED] = None
+    return names
+
+
+def _closure(pairs: Any, n_documents: int) -> np.ndarray:
+    """(n,) number of the group that each document is linked into, `ALONE` for those in no pair."""
+    links = np.asarray(pairs)
+    if links.size == 0:
+        return np.full(n_documents, ALONE)
+    shaped = links.ndim == 2 and links.shape[1] == 2 and links.dtype.kind in "iu"
+    if not shaped or links.min() < 0 or links.max() >= n_documents:
+        raise ValueError(
+            f"pairs must hold two positions of training documents each, from 0 to {n_documents - 1}; got an array "
+            f"of shape {links.shape} with values from {links.min()} to {links.max()}."
+        )
+    graph = coo_matrix(
+        (np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_documents, n_documents)
+    )
+    groups = connected_components(graph, directed=False)[1].astype(np.int64)
+    linked = np.zeros(n_documents, dtype=bool)
+    linked[links.ravel()] = True
+    return np.where(linked, groups, ALONE)
+
+
+def _checked_constants(kernel: MustLink) -> tuple[float, float]:
+    if not (isinstance(kernel.gamma, int | float) and 0 < kernel.gamma < np.inf):
+        raise ValueError(f"gamma must be positive; got {kernel.gamma!r} in {kernel!r}.")
+    gamma = float(kernel.gamma)
+    variance = 2.0 * gamma if kernel.diagonal is None else float(kernel.diagonal)
+    if not gamma < variance < np.inf:
+        raise ValueError(
+            f"diagonal must be larger than gamma for a positive definite kernel; got diagonal={kernel.diagonal!r} and "
+            f"gamma={kernel.gamma!r}. Anything above {gamma:g} works."
+        )
+    return gamma, variance
