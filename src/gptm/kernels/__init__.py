@@ -10,8 +10,9 @@ Examples
 2.0 * Matern('date', nu=2.5) + Identity()
 """
 
+from gptm.kernels.algebra import Product, Scaled, Sum
 from gptm.kernels.auto import auto_kernel, resolve_kernel
-from gptm.kernels.base import BoundKernel, Kernel, Product, Scaled, Sum
+from gptm.kernels.base import BoundKernel, Kernel
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import RBF, Matern, OnColumns, Periodic
 from gptm.kernels.identity import Identity

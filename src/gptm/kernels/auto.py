@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
-from gptm.kernels.base import Kernel, Sum
+from gptm.kernels.algebra import Sum
+from gptm.kernels.base import Kernel
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import Matern
 from gptm.kernels.precomputed import Precomputed
