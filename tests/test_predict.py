@@ -219,7 +219,6 @@ def test_joint_inference_ends_at_the_joint_maximum(seed, b):
         method="BFGS",
         options={"gtol": 1e-7},
     )
-    # Documents stop at 1e-9 nats per token of their own bound; a strong kernel amplifies the rest.
     assert negative(reached) <= best.fun + 1e-5
 
 
