@@ -15,9 +15,17 @@ import naive
 from checks import check_maximum, check_stationary
 from gptm import em, estep
 from gptm.estep import Posterior, Prior, infer_documents
-from gptm.means import diagonalise, document_means, dual_coefficients, solve_means
+from gptm.means import (
+    diagonalise,
+    document_means,
+    dual_coefficients,
+    residuals,
+    solve_means,
+    view_logits,
+)
 from gptm.mstep import update_beta
-from gptm.operators import LowRank, Operator, Spectral
+from gptm.operators import Additive, Block, Diagonal, Features, Operator, Spectral, pointing
+from gptm.operators.factor import decompose
 
 few = settings(max_examples=4, deadline=None, derandomize=True)
 seeds = st.integers(0, 10**6)
@@ -81,7 +89,7 @@ class Case:
         return state, em.update_means(self.problem, state)
 
     def F(self, state):
-        return document_means(self.problem.operator, state.means)
+        return document_means(residuals(state.view, state.means), state.posterior.lam, state.means)
 
     def q_F(self, state):
         """Mean and covariance of the optimal q(F), by the reference."""
@@ -258,8 +266,9 @@ def test_update_documents(mode):
         assert naive.document_bound(x_d, p.beta, *new, *prior) > old
         terms = naive.words_and_normaliser(x_d, p.beta, *new)
         assert_allclose(after.statistics.terms[d], terms, rtol=1e-10, atol=1e-12)
-    rotated = case.problem.operator.rotate(after.posterior.lam)
-    assert_allclose(after.rotated_lam, rotated, rtol=1e-12)
+    b = np.array([0.0, 2.0])
+    seen = view_logits(case.problem.operator, after.posterior.lam).against(0, b)
+    assert_allclose(after.view.against(0, b), seen, rtol=1e-12)
     assert np.array_equal(state.posterior.lam, p.lam)  # a step changes nothing in place
 
 
@@ -367,7 +376,7 @@ def test_update_means(mode, seed, singular):
     mean, cov = naive.posterior_F(lam, mu, p.Sigma, case.B, p.Kxx)
     F = case.F(state)
     assert_allclose(F, mean, rtol=1e-8, atol=1e-10)
-    alpha = dual_coefficients(case.problem.operator, state.means)
+    alpha = dual_coefficients(residuals(state.view, state.means), state.means)
     assert_allclose(alpha, (lam - mu - F) @ inv(p.Sigma) @ case.B, rtol=1e-7, atol=1e-9)
     assert_allclose(p.Kxx @ alpha, F, rtol=1e-7, atol=1e-9)
     T = state.means.basis.T
@@ -398,12 +407,11 @@ def test_means_of_a_kernel_without_covariances(c):
     p = naive.random_problem(0)
     s, U = np.linalg.eigh(p.Sigma)
     expected = p.lam @ U @ np.diag(c / (c + s)) @ U.T
-    ones = np.ones(len(p.lam))
-    for op in (Spectral.constant_diagonal(7, c), Spectral.from_dense(c * np.eye(7))):
-        basis = diagonalise(p.Sigma, np.eye(3))
-        rotated = op.rotate(p.lam), op.rotate(ones[:, None])[:, 0]
-        means = solve_means(op, *rotated, np.zeros(3), basis)
-        assert_allclose(document_means(op, means), expected, rtol=1e-9, atol=1e-12)
+    for op in (Diagonal(np.full(7, c)), Spectral.from_dense(c * np.eye(7))):
+        view = view_logits(op, p.lam)
+        means = solve_means(op, view, np.zeros(3), diagonalise(p.Sigma, np.eye(3)))
+        F = document_means(residuals(view, means), p.lam, means)
+        assert_allclose(F, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_diagonalise_with_weak_and_absent_directions():
@@ -533,7 +541,7 @@ def test_correlated_topic_model(fit_mean, learn_covariance, seed):
     p = naive.random_problem(seed)
     D, K = p.lam.shape
     zero, Sigma = np.zeros((D, D)), p.Sigma if learn_covariance else np.eye(K)
-    problem = make_problem(mode, p.X, Spectral.constant_diagonal(D, 0.0))
+    problem = make_problem(mode, p.X, Diagonal(np.full(D, 0.0, dtype=float)))
     beta_T = np.ascontiguousarray(p.beta.T)
     state = em.initial_state(problem, beta_T, Posterior(p.lam, p.nu2), Sigma=Sigma)
     bounds = []
@@ -619,7 +627,10 @@ def test_operator_of_groups_gives_the_same_fit(mode):
     case = Case(mode, seed=8)
     p = case.p._replace(Kxx=Kuu[np.ix_(groups, groups)])
     one = iterate_from(mode, p, case.B)
-    other = iterate_from(mode, p._replace(Kxx=LowRank.from_groups(Kuu, groups)), case.B)
+    table = decompose(lambda rows, others: Kuu[np.ix_(rows, others)], 4).table
+    features = Features([Block(pointing(groups, 4), table)])
+    operator = Additive(Diagonal(np.zeros(7)), features)
+    other = iterate_from(mode, p._replace(Kxx=operator), case.B)
     assert_allclose(other.bound, one.bound, rtol=1e-9)
     assert_allclose(other.beta_T, one.beta_T, rtol=1e-6)
     assert_allclose(other.Sigma, one.Sigma, rtol=1e-6, atol=1e-9)

@@ -14,7 +14,8 @@ from sklearn.gaussian_process import kernels as gp
 
 from gptm import GPTM
 from gptm import kernels as k
-from gptm.operators import LowRank
+from gptm.kernels import Documents
+from gptm.operators import Additive, Diagonal
 
 D = 10
 T = np.array([0.0, 1.0, 2.5, 2.5, 4.0, 7.0, 7.0, 7.5, 9.0, 12.0])  # documents share values
@@ -139,13 +140,13 @@ def row(request):
 
 @pytest.fixture
 def bound(row):
-    return row[0].bind(FRAME, D)
+    return row[0].bind(Documents(D, FRAME))
 
 
 def read_quietly(bound, frame, n):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return bound.read(frame, n)
+        return bound.read(Documents(n, frame))
 
 
 # The contract
@@ -170,14 +171,15 @@ def test_operator_is_the_gram_matrix(row, bound):
 def test_a_part_of_the_gram_matrix_can_be_had(row, bound):
     _, expected, _ = row
     some = np.array([7, 2, 5])
-    assert_allclose(bound.gram(some), expected[np.ix_(some, some)], rtol=1e-10, atol=1e-12)
+    found = bound.between(some, some) + bound.own_part * np.eye(3)
+    assert_allclose(found, expected[np.ix_(some, some)], rtol=1e-10, atol=1e-12)
 
 
 def test_training_documents_seen_again_are_as_similar_as_before(row, bound):
     _, expected, private = row
     if private is None:
         pytest.skip("knows the training documents by their place only")
-    new = bound.read(FRAME, D)
+    new = bound.read(Documents(D, FRAME))
     cross = bound.cross_gram(new)
     if cross is None:
         cross = np.zeros((D, D))
@@ -190,7 +192,7 @@ def test_training_documents_seen_again_are_as_similar_as_before(row, bound):
 
 def test_own_variances_are_the_diagonal(row, bound):
     _, expected, _ = row
-    for new in (bound.training, *([bound.read(FRAME, D)] if row[2] is not None else [])):
+    for new in (bound.training, *([bound.read(Documents(D, FRAME))] if row[2] is not None else [])):
         assert_allclose(bound.own_gram(new, joint=False), np.diagonal(expected), rtol=1e-10)
         assert_allclose(bound.own_gram(new, joint=True), expected, rtol=1e-10, atol=1e-12)
 
@@ -238,7 +240,7 @@ def test_binding_settles_open_parameters(row, bound):
     kernel, expected, _ = row
     settled = bound.kernel
     assert None not in [v for key, v in settled.get_params().items() if "length_scale" in key]
-    assert_allclose(settled.bind(FRAME, D).gram(), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(settled.bind(Documents(D, FRAME)).gram(), expected, rtol=1e-10, atol=1e-12)
     assert kernel == clone(kernel)  # the description itself is left alone
 
 
@@ -262,7 +264,7 @@ def test_representation_reads_like_the_formula(row):
     again = eval(repr(kernel), dict(NAMES))
     assert again == kernel
     assert repr(again) == repr(kernel)
-    assert_allclose(again.bind(FRAME, D).gram(), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(again.bind(Documents(D, FRAME)).gram(), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +302,7 @@ def test_parameters_by_name(row):
     deep = kernel.get_params(deep=True)
     assert params.keys() <= deep.keys()
     copy = clone(kernel).set_params(**deep)
-    assert_allclose(copy.bind(FRAME, D).gram(), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(copy.bind(Documents(D, FRAME)).gram(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_clone_is_equal_and_separate(row):
@@ -310,7 +312,7 @@ def test_clone_is_equal_and_separate(row):
     assert copy is not kernel
     assert copy == kernel
     assert repr(copy) == repr(kernel)
-    assert_allclose(copy.bind(FRAME, D).gram(), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(copy.bind(Documents(D, FRAME)).gram(), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_parameters_are_set_by_name():
@@ -351,7 +353,7 @@ def test_every_kernel_takes_a_name():
         k.Precomputed(np.eye(D), name="term"),
     ):
         assert kernel.name == "term"
-        assert kernel.bind(FRAME, D).kernel.name == "term"
+        assert kernel.bind(Documents(D, FRAME)).kernel.name == "term"
         assert "name='term'" in repr(kernel)
 
 
@@ -378,8 +380,10 @@ def test_multiples_work_from_both_sides_and_with_any_number():
     ):
         assert isinstance(scaled, k.Scaled)
         assert scaled == 2.0 * kernel
-        assert_allclose(scaled.bind(FRAME, D).gram(), 2 * rbf(T, 2.0), rtol=1e-12)
-    assert_allclose((3 * (2 * kernel)).bind(FRAME, D).gram(), 6 * rbf(T, 2.0), rtol=1e-12)
+        assert_allclose(scaled.bind(Documents(D, FRAME)).gram(), 2 * rbf(T, 2.0), rtol=1e-12)
+    assert_allclose(
+        (3 * (2 * kernel)).bind(Documents(D, FRAME)).gram(), 6 * rbf(T, 2.0), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.nan, np.inf])
@@ -403,7 +407,7 @@ def test_a_sum_that_scikit_learn_made_is_refused():
 
 def test_composition_keeps_its_parts_untouched():
     part = k.RBF("t")
-    (2.0 * (part + k.Identity())).bind(FRAME, D)
+    (2.0 * (part + k.Identity())).bind(Documents(D, FRAME))
     assert part == k.RBF("t")
 
 
@@ -411,8 +415,8 @@ def test_composition_keeps_its_parts_untouched():
 
 
 def test_an_unseen_level_and_a_missing_one_fall_back_to_the_prior():
-    bound = k.Categorical("who").bind(FRAME, D)
-    new = bound.read(pd.DataFrame({"who": ["b", "nobody", None, np.nan]}), 4)
+    bound = k.Categorical("who").bind(Documents(D, FRAME))
+    new = bound.read(Documents(4, pd.DataFrame({"who": ["b", "nobody", None, np.nan]})))
     cross = bound.cross_gram(new)
     assert_array_equal(cross[0], WHO == "b")
     assert not cross[1:].any()
@@ -423,15 +427,15 @@ def test_an_unseen_level_and_a_missing_one_fall_back_to_the_prior():
 
 
 def test_unseen_documents_of_one_unseen_level_are_not_made_alike():
-    bound = k.Categorical("who").bind(FRAME, D)
-    new = bound.read(pd.DataFrame({"who": ["x", "x"]}), 2)
+    bound = k.Categorical("who").bind(Documents(D, FRAME))
+    new = bound.read(Documents(2, pd.DataFrame({"who": ["x", "x"]})))
     assert_array_equal(bound.own_gram(new, joint=True), np.eye(2))
 
 
 def test_missing_levels_in_training_are_documents_of_their_own():
     who = WHO.copy()
     who[[1, 5]] = None
-    bound = k.Categorical("who").bind(pd.DataFrame({"who": who}), D)
+    bound = k.Categorical("who").bind(Documents(D, pd.DataFrame({"who": who})))
     G = bound.gram()
     assert_array_equal(G[1], np.eye(D)[1])
     assert_array_equal(G[5], np.eye(D)[5])
@@ -440,22 +444,22 @@ def test_missing_levels_in_training_are_documents_of_their_own():
 
 def test_levels_are_the_same_whatever_type_the_column_has():
     numbers = pd.DataFrame({"who": [1, 2, 1, 3]})
-    bound = k.Categorical("who").bind(numbers, 4)
+    bound = k.Categorical("who").bind(Documents(4, numbers))
     for again in ([1.0, np.nan, 2.0], ["1", None, "2"], pd.array([1, None, 2], dtype="Int64")):
-        new = bound.read(pd.DataFrame({"who": again}), 3)
+        new = bound.read(Documents(3, pd.DataFrame({"who": again})))
         assert_array_equal(bound.cross_gram(new), [[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]])
 
 
 def test_a_category_of_many_documents_is_of_low_rank():
     who = pd.DataFrame({"who": np.arange(3000) % 7})
-    operator = k.Categorical("who").bind(who, 3000).operator
-    assert len(operator.values) == 7
-    assert_allclose(np.sort(operator.values), np.sort(np.bincount(who["who"])))
+    operator = k.Categorical("who").bind(Documents(3000, who)).operator
+    assert operator.features.width == 7
+    assert_allclose(operator.logdet(np.ones(1)), np.log1p(np.bincount(who["who"])).sum())
 
 
 def test_categories_with_no_value_at_all_are_refused():
     with pytest.raises(ValueError, match=r"(?s)'who'.*missing"):
-        k.Categorical("who").bind(pd.DataFrame({"who": [None, None]}), 2)
+        k.Categorical("who").bind(Documents(2, pd.DataFrame({"who": [None, None]})))
     with pytest.raises(ValueError, match="column name"):
         k.Categorical(3)
 
@@ -464,7 +468,11 @@ def test_categories_with_no_value_at_all_are_refused():
 
 
 def test_links_are_closed_under_transitivity():
-    G = k.MustLink(pairs=[(0, 1), (4, 3), (1, 5)], gamma=0.5, diagonal=0.6).bind(None, 6).gram()
+    G = (
+        k.MustLink(pairs=[(0, 1), (4, 3), (1, 5)], gamma=0.5, diagonal=0.6)
+        .bind(Documents(6))
+        .gram()
+    )
     groups = np.array([0, 0, 2, 3, 3, 0])
     assert_allclose(G, 0.5 * np.equal.outer(groups, groups) + 0.1 * np.eye(6))
     assert np.linalg.eigvalsh(G).min() > 0.099
@@ -472,21 +480,21 @@ def test_links_are_closed_under_transitivity():
 
 def test_labels_come_from_y_and_minus_one_is_none():
     y = np.array([1, -1, 2, 1, -1])
-    bound = k.MustLink().bind(None, 5, y)
+    bound = k.MustLink().bind(Documents(5, None, y=y))
     G = bound.gram()
     expected = 2 * np.eye(5)
     expected[0, 3] = expected[3, 0] = 1
     assert_array_equal(G, expected)
     assert not bound.reads_metadata
-    assert not bound.cross_gram(bound.read(None, 2)).any()
+    assert not bound.cross_gram(bound.read(Documents(2, None))).any()
 
 
 def test_labels_of_a_few_documents_in_a_column():
     frame = pd.DataFrame({"label": ["a", None, "b", "a", "-1"]})
-    bound = k.MustLink("label").bind(frame, 5)
+    bound = k.MustLink("label").bind(Documents(5, frame))
     assert bound.gram()[0, 3] == 1
     assert bound.gram()[1, 4] == 0
-    new = bound.read(pd.DataFrame({"label": ["b", None, "new"]}), 3)
+    new = bound.read(Documents(3, pd.DataFrame({"label": ["b", None, "new"]})))
     assert_array_equal(bound.cross_gram(new), [[0, 0, 1, 0, 0], [0] * 5, [0] * 5])
     assert_array_equal(bound.own_gram(new, joint=False), [2, 2, 2])
 
@@ -503,23 +511,24 @@ def test_labels_reach_the_kernel_through_fit():
 
 def test_many_links_need_no_large_decomposition():
     frame = pd.DataFrame({"label": np.arange(3000) % 5})
-    operator = k.MustLink("label").bind(frame, 3000).operator
-    assert isinstance(operator, LowRank)
-    assert len(operator.values) == 5
-    assert_allclose(operator.values, 3000 / 5 + 1)
+    operator = k.MustLink("label").bind(Documents(3000, frame)).operator
+    assert isinstance(operator, Additive)
+    assert operator.features.width == 5
+    expected = 5 * np.log(3000 / 5 + 2) + 2995 * np.log(2)
+    assert_allclose(operator.logdet(np.ones(1)), expected)
 
 
 def test_must_links_name_what_is_wrong():
     with pytest.raises(ValueError, match=r"(?s)diagonal must be larger.*above 2 works"):
-        k.MustLink("who", gamma=2.0, diagonal=2.0).bind(FRAME, D)
+        k.MustLink("who", gamma=2.0, diagonal=2.0).bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="gamma must be positive"):
-        k.MustLink("who", gamma=0).bind(FRAME, D)
+        k.MustLink("who", gamma=0).bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="from 0 to 9"):
-        k.MustLink(pairs=[(0, 10)]).bind(FRAME, D)
+        k.MustLink(pairs=[(0, 10)]).bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="pass y to fit"):
-        k.MustLink().bind(FRAME, D)
+        k.MustLink().bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="expected 10, got 2"):
-        k.MustLink().bind(FRAME, D, [0, 1])
+        k.MustLink().bind(Documents(D, FRAME, y=[0, 1]))
     with pytest.raises(ValueError, match="not both"):
         k.MustLink("who", pairs=[(0, 1)])
 
@@ -529,7 +538,7 @@ def test_must_links_name_what_is_wrong():
 
 def test_a_year_apart_is_no_distance():
     dates = pd.to_datetime(["2020-03-01", "2021-03-01", "2020-09-01"])
-    G = k.Periodic("d", period="1y").bind(pd.DataFrame({"d": dates}), 3).gram()
+    G = k.Periodic("d", period="1y").bind(Documents(3, pd.DataFrame({"d": dates}))).gram()
     assert G[0, 1] > 0.999
     assert_allclose(G[0, 2], np.exp(-2), atol=0.01)
 
@@ -544,7 +553,7 @@ def test_periods_are_lengths_of_time(period, days):
 @pytest.mark.parametrize("period", ["soon", 0, -1, "0d", None, np.inf])
 def test_a_period_that_is_none_is_refused(period):
     with pytest.raises(ValueError, match="period must be"):
-        k.Periodic("t", period=period).bind(FRAME, D)
+        k.Periodic("t", period=period).bind(Documents(D, FRAME))
 
 
 # Against scikit-learn
@@ -561,15 +570,17 @@ def test_rbf_and_matern_are_those_of_scikit_learn(length_scale):
         (k.Matern("t", "s", nu=0.7, length_scale=length_scale), gp.Matern(length_scale, nu=0.7)),
         (k.OnColumns(gp.RBF(length_scale), "t", "s"), gp.RBF(length_scale)),
     ]:
-        bound = mine.bind(FRAME, D)
+        bound = mine.bind(Documents(D, FRAME))
         assert_array_equal(bound.gram(), theirs(TS))
-        assert_array_equal(bound.cross_gram(bound.read(new, 2)), theirs(points, TS))
+        assert_array_equal(bound.cross_gram(bound.read(Documents(2, new))), theirs(points, TS))
 
 
 def test_the_order_of_columns_is_the_kernels_own():
     swapped = FRAME[["s", "t"]]
     kernel = k.RBF("t", "s", length_scale=[2.0, 3.0])
-    assert_array_equal(kernel.bind(swapped, D).gram(), kernel.bind(FRAME, D).gram())
+    assert_array_equal(
+        kernel.bind(Documents(D, swapped)).gram(), kernel.bind(Documents(D, FRAME)).gram()
+    )
 
 
 # Dates
@@ -602,30 +613,32 @@ DATE_FORMS = {
 @pytest.mark.parametrize("form", DATE_FORMS.values(), ids=DATE_FORMS)
 def test_dates_count_in_days_whatever_their_form(form):
     frame = pd.DataFrame({"date": form})
-    bound = k.RBF("date", length_scale=100.0).bind(frame, 5)
+    bound = k.RBF("date", length_scale=100.0).bind(Documents(5, frame))
     assert_allclose(bound.gram(), rbf(DAYS, 100.0), rtol=1e-10, atol=1e-300)
-    in_days = k.RBF("date").bind(frame, 5).kernel.length_scale
+    in_days = k.RBF("date").bind(Documents(5, frame)).kernel.length_scale
     assert in_days == pytest.approx(0.5 * DAYS.std())
-    other = k.RBF("date", length_scale=100.0).bind(pd.DataFrame({"date": DATES}), 5)
-    assert_array_equal(other.cross_gram(other.read(frame, 5)), other.gram())  # forms may be mixed
+    other = k.RBF("date", length_scale=100.0).bind(Documents(5, pd.DataFrame({"date": DATES})))
+    assert_array_equal(
+        other.cross_gram(other.read(Documents(5, frame))), other.gram()
+    )  # forms may be mixed
 
 
 def test_half_a_day_counts():
     frame = pd.DataFrame({"date": ["2020-01-01T00:00", "2020-01-01T12:00"]})
-    gram = k.RBF("date", length_scale=1.0).bind(frame, 2).gram()
+    gram = k.RBF("date", length_scale=1.0).bind(Documents(2, frame)).gram()
     assert_allclose(gram[0, 1], np.exp(-0.5 * 0.5**2), rtol=1e-12)
 
 
 def test_periods_begin_at_their_start():
     months = pd.DataFrame({"date": pd.PeriodIndex(["2020-01", "2020-03"], freq="M")})
-    gram = k.RBF("date", length_scale=60.0).bind(months, 2).gram()
+    gram = k.RBF("date", length_scale=60.0).bind(Documents(2, months)).gram()
     assert_allclose(gram[0, 1], np.exp(-0.5), rtol=1e-12)  # 31 + 29 days
 
 
 @pytest.mark.parametrize("form", [str, datetime.date.fromisoformat, np.datetime64])
 def test_dates_of_other_centuries(form):
     frame = pd.DataFrame({"date": [form("1492-10-12"), form("1492-10-22")]})
-    gram = k.RBF("date", length_scale=10.0).bind(frame, 2).gram()
+    gram = k.RBF("date", length_scale=10.0).bind(Documents(2, frame)).gram()
     assert_allclose(gram[0, 1], np.exp(-0.5), rtol=1e-12)
 
 
@@ -633,14 +646,14 @@ def test_dates_of_other_centuries(form):
 def test_numbers_written_as_strings_are_numbers(values):
     as_numbers = pd.DataFrame({"x": [float(value) for value in values]})
     kernel = k.RBF("x", length_scale=5.0)
-    gram = kernel.bind(pd.DataFrame({"x": values}), 3).gram()
-    assert_allclose(gram, kernel.bind(as_numbers, 3).gram(), rtol=1e-12)
+    gram = kernel.bind(Documents(3, pd.DataFrame({"x": values}))).gram()
+    assert_allclose(gram, kernel.bind(Documents(3, as_numbers)).gram(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float32", "boolean", "bool", "object"])
 def test_numbers_of_any_type(dtype):
     values = pd.Series([0, 1, 1, 0]).astype(dtype)
-    gram = k.RBF("x", length_scale=1.0).bind(pd.DataFrame({"x": values}), 4).gram()
+    gram = k.RBF("x", length_scale=1.0).bind(Documents(4, pd.DataFrame({"x": values}))).gram()
     assert_allclose(gram, rbf(np.array([0.0, 1.0, 1.0, 0.0]), 1.0), rtol=1e-12)
 
 
@@ -650,7 +663,7 @@ def test_years_are_numbers_whatever_the_column_calls_itself(values):
     objects = pd.DataFrame({"x": pd.Series(values, dtype=object)})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gram = kernel.bind(objects, 3).gram()
+        gram = kernel.bind(Documents(3, objects)).gram()
     assert_allclose(gram[0, 1], np.exp(-0.5 * 9.0), rtol=1e-12)
 
 
@@ -672,7 +685,7 @@ MISSING = {
 
 @pytest.mark.parametrize("values", MISSING.values(), ids=MISSING)
 def test_a_training_document_without_a_value_is_independent(values):
-    bound = k.RBF("x", length_scale=1.5).bind(pd.DataFrame({"x": values}), 4)
+    bound = k.RBF("x", length_scale=1.5).bind(Documents(4, pd.DataFrame({"x": values})))
     expected = rbf(np.array([0.0, 1e9, 2.0, 3.0]), 1.5)  # far from everything
     assert_allclose(bound.gram(), expected, rtol=1e-12, atol=1e-300)
     assert_allclose(bound.operator.to_dense(), expected, atol=1e-12)
@@ -681,8 +694,8 @@ def test_a_training_document_without_a_value_is_independent(values):
 @pytest.mark.parametrize("values", MISSING.values(), ids=MISSING)
 def test_a_new_document_without_a_value_is_independent(values):
     frame = pd.DataFrame({"x": values})
-    bound = k.RBF("x", length_scale=1.5).bind(frame.dropna(), 3)
-    new = bound.read(frame, 4)
+    bound = k.RBF("x", length_scale=1.5).bind(Documents(3, frame.dropna()))
+    new = bound.read(Documents(4, frame))
     cross = bound.cross_gram(new)
     assert not cross[1].any()
     assert_allclose(cross[[0, 2, 3]], bound.gram(), rtol=1e-12)
@@ -694,29 +707,29 @@ def test_a_new_document_without_a_value_is_independent(values):
 
 def test_two_documents_without_a_value_are_not_alike():
     frame = pd.DataFrame({"x": [np.nan, np.nan, 1.0, 2.0]})
-    bound = k.RBF("x", length_scale=1.0).bind(frame, 4)
+    bound = k.RBF("x", length_scale=1.0).bind(Documents(4, frame))
     assert bound.gram()[0, 1] == 0.0
     assert_allclose(bound.operator.to_dense(), bound.gram(), atol=1e-12)
 
 
 def test_one_missing_column_of_two_is_enough():
     frame = pd.DataFrame({"x": [0.0, 0.0, 1.0], "y": [np.nan, 0.0, 1.0]})
-    gram = k.RBF("x", "y", length_scale=1.0).bind(frame, 3).gram()
+    gram = k.RBF("x", "y", length_scale=1.0).bind(Documents(3, frame)).gram()
     assert_array_equal(gram[0], [1.0, 0.0, 0.0])
 
 
 def test_the_prior_variance_is_the_average_of_the_others():
     frame = pd.DataFrame({"x": [1.0, 2.0, np.nan, 3.0]})
-    bound = k.OnColumns(gp.DotProduct(sigma_0=0.0), "x").bind(frame, 4)
+    bound = k.OnColumns(gp.DotProduct(sigma_0=0.0), "x").bind(Documents(4, frame))
     assert bound.gram()[2, 2] == pytest.approx((1 + 4 + 9) / 3)
-    new = bound.read(pd.DataFrame({"x": [np.nan, 5.0]}), 2)
+    new = bound.read(Documents(2, pd.DataFrame({"x": [np.nan, 5.0]})))
     assert_allclose(bound.own_gram(new, joint=False), [(1 + 4 + 9) / 3, 25.0])
 
 
 def test_in_a_sum_only_the_term_with_the_missing_value_falls_back():
     kernel = k.RBF("t", length_scale=2.0) + k.RBF("s", length_scale=1.0)
-    bound = kernel.bind(FRAME, D)
-    new = bound.read(pd.DataFrame({"t": [T[4]], "s": [np.nan]}), 1)
+    bound = kernel.bind(Documents(D, FRAME))
+    new = bound.read(Documents(1, pd.DataFrame({"t": [T[4]], "s": [np.nan]})))
     assert_allclose(bound.cross_gram(new)[0], rbf(T, 2.0)[4], rtol=1e-12)
     assert_allclose(bound.own_gram(new, joint=False), [2.0])
 
@@ -769,7 +782,7 @@ def test_an_array_is_a_precomputed_kernel():
 
 @pytest.mark.parametrize("make", [np.asarray, np.ndarray.tolist, pd.DataFrame])
 def test_a_precomputed_kernel_takes_any_dense_matrix(make):
-    bound = k.Precomputed(make(SIMILARITY[:D, :D])).bind(None, D)
+    bound = k.Precomputed(make(SIMILARITY[:D, :D])).bind(Documents(D))
     assert_array_equal(bound.gram(), SIMILARITY[:D, :D])
 
 
@@ -854,10 +867,10 @@ def test_fit_transform_knows_the_training_documents_by_their_place():
 def test_ids_may_come_as_floats_and_repeat():
     _, similarity = two_groups()
     kernel = k.Precomputed(similarity, id="row")
-    whole = kernel.bind(pd.DataFrame({"row": np.arange(20)}), 20)
-    floats = kernel.bind(pd.DataFrame({"row": np.arange(20.0)}), 20)
+    whole = kernel.bind(Documents(20, pd.DataFrame({"row": np.arange(20)})))
+    floats = kernel.bind(Documents(20, pd.DataFrame({"row": np.arange(20.0)})))
     assert_array_equal(floats.gram(), whole.gram())
-    twice = kernel.bind(pd.DataFrame({"row": [0, 1, 0]}), 3)
+    twice = kernel.bind(Documents(3, pd.DataFrame({"row": [0, 1, 0]})))
     assert_array_equal(twice.gram(), similarity[np.ix_([0, 1, 0], [0, 1, 0])])
     assert_allclose(twice.operator.to_dense(), twice.gram(), atol=1e-12)
 
@@ -865,17 +878,17 @@ def test_ids_may_come_as_floats_and_repeat():
 def test_a_training_document_outside_the_matrix_is_refused():
     kernel = k.Precomputed(np.eye(5), id="row")
     with pytest.raises(ValueError, match=r"2 values of column 'row'.*5 rows"):
-        kernel.bind(pd.DataFrame({"row": [0, 1, 5, 99]}), 4)
+        kernel.bind(Documents(4, pd.DataFrame({"row": [0, 1, 5, 99]})))
     with pytest.raises(ValueError, match=r"'row'.*no metadata arrived"):
-        kernel.bind(None, 4)
+        kernel.bind(Documents(4))
     with pytest.raises(ValueError, match=r"'row'.*'id'"):
-        kernel.bind(pd.DataFrame({"id": [0, 1]}), 2)
+        kernel.bind(Documents(2, pd.DataFrame({"id": [0, 1]})))
 
 
 def test_labels_that_repeat_are_refused():
     frame = pd.DataFrame(np.eye(3), index=list("aab"), columns=list("aab"))
     with pytest.raises(ValueError, match="a"):
-        k.Precomputed(frame, id="who").bind(pd.DataFrame({"who": list("ab")}), 2)
+        k.Precomputed(frame, id="who").bind(Documents(2, pd.DataFrame({"who": list("ab")})))
 
 
 # Errors
@@ -901,23 +914,23 @@ def test_on_columns_wants_the_kernel_first():
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, [1.0, 2.0], [[1.0]], [-1.0], "long"])
 def test_length_scale_is_checked(kind, value):
     with pytest.raises(ValueError, match=r"length_scale must be .*'t'"):
-        kind("t", length_scale=value).bind(FRAME, D).gram()
+        kind("t", length_scale=value).bind(Documents(D, FRAME)).gram()
 
 
 @pytest.mark.parametrize("nu", [0.0, -1.0, np.nan, "smooth"])
 def test_nu_is_checked(nu):
     with pytest.raises(ValueError, match="nu must be"):
-        k.Matern("t", nu=nu, length_scale=1.0).bind(FRAME, D).gram()
+        k.Matern("t", nu=nu, length_scale=1.0).bind(Documents(D, FRAME)).gram()
 
 
 def test_an_endlessly_smooth_matern_is_rbf():
-    smooth = k.Matern("t", nu=np.inf, length_scale=2.0).bind(FRAME, D)
+    smooth = k.Matern("t", nu=np.inf, length_scale=2.0).bind(Documents(D, FRAME))
     assert_allclose(smooth.gram(), rbf(T, 2.0), rtol=1e-12)
 
 
 def test_a_kernel_of_scikit_learn_for_another_number_of_columns_is_refused():
     with pytest.raises(ValueError, match="dimension"):
-        k.OnColumns(gp.RBF([1.0, 2.0]), "t").bind(FRAME, D).gram()
+        k.OnColumns(gp.RBF([1.0, 2.0]), "t").bind(Documents(D, FRAME)).gram()
 
 
 def test_sum_of_a_list_of_kernels():
@@ -925,8 +938,8 @@ def test_sum_of_a_list_of_kernels():
 
 
 def test_a_multiple_needs_no_decomposition_of_its_own():
-    bound = (2.0 * k.Identity()).bind(FRAME, D)
-    assert bound.operator.vectors is None
+    bound = (2.0 * k.Identity()).bind(Documents(D, FRAME))
+    assert isinstance(bound.operator, Diagonal)
     assert_allclose(bound.operator.to_dense(), 2 * np.eye(D))
 
 
@@ -937,10 +950,10 @@ def test_what_documents_have_for_themselves_needs_no_large_decomposition():
         k.RBF("t", length_scale=3.0) + 0.5 * k.Identity(),
         k.OnColumns(gp.RBF(3.0) + gp.WhiteKernel(0.5), "t"),
     ):
-        operator = kernel.bind(frame, 2000).operator
-        assert isinstance(operator, LowRank)
-        assert len(operator.values) <= 20
-        assert_allclose(operator.floor, 0.5)
+        operator = kernel.bind(Documents(2000, frame)).operator
+        assert isinstance(operator, Additive)
+        assert operator.features.width <= 20
+        assert_allclose(operator.base.nodes, 0.5)
         assert_allclose(operator.trace(np.zeros(1)), 2000 * 1.5)
 
 

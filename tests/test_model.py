@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 import naive
 from gptm import CTM, GPTM, Corpus, predict
 from gptm import kernels as k
+from gptm.kernels import Documents
 from gptm.sampling import sample_documents
 
 PAPER = {"inference": "map", "coregionalization": "identity", "fit_mean": False}
@@ -1114,7 +1115,7 @@ def test_conditional_and_joint_perplexity_are_eqs_24_and_23(inference, coregiona
     new, times = X[:3] + 1, {"t": [0.5, 1.7, 9.3]}
 
     parameters = model._parameters()
-    read = model._bound_kernel.read(pd.DataFrame(times), 3)
+    read = model._bound_kernel.read(Documents(3, pd.DataFrame(times)))
     cross = model._bound_kernel.cross(read, joint=True)
     posterior, F = predict.infer_new_jointly(csr_matrix(new.astype(float)), parameters, cross, 1)
     words = sum(

@@ -10,7 +10,14 @@ from scipy.special import softmax
 
 import naive
 from checks import check_gradient, check_stationary
-from gptm.means import diagonalise, document_means, dual_coefficients, solve_means
+from gptm.means import (
+    diagonalise,
+    document_means,
+    dual_coefficients,
+    residuals,
+    solve_means,
+    view_logits,
+)
 from gptm.operators import Spectral, SpectralCross
 from gptm.predict import (
     Parameters,
@@ -42,12 +49,10 @@ class Fitted:
             self.B = naive.coregionalisation(kind, p.Sigma, b, p.B)
         self.p = p
         operator = Spectral.from_dense(self.Kxx)
-        ones = operator.rotate(np.ones((D, 1)))[:, 0]
-        means = solve_means(
-            operator, operator.rotate(p.lam), ones, p.mu, diagonalise(p.Sigma, self.B)
-        )
-        self.F = document_means(operator, means)
-        alpha = dual_coefficients(operator, means)
+        view = view_logits(operator, p.lam)
+        means = solve_means(operator, view, p.mu, diagonalise(p.Sigma, self.B))
+        a = residuals(view, means)
+        self.F, alpha = document_means(a, p.lam, means), dual_coefficients(a, means)
         self.parameters = Parameters(np.ascontiguousarray(p.beta.T), p.mu, p.Sigma, self.B, alpha)
         self.cross = SpectralCross(operator, self.Ktx, self.Ktt)
         self.X = np.array([rng.multinomial(rng.integers(5, 40), p.beta[d % K]) for d in range(n)])
@@ -56,7 +61,7 @@ class Fitted:
     def prior_of(self, rows):
         return predicted_prior(
             self.parameters,
-            SpectralCross(self.cross.training, self.Ktx[rows], np.diag(self.Ktt)[rows]),
+            SpectralCross(self.cross.training, self.Ktx[rows], self.Ktt[rows][:, rows]),
         )
 
     def infer(self, rows, n_jobs=1):
@@ -92,7 +97,7 @@ def test_prediction_far_away_is_the_prior():
     """No relation to the training documents: N(mu, Sigma + k(x, x) B)."""
     fitted = Fitted(kind="free")
     own = np.array([0.5, 2.0])
-    nothing = SpectralCross(fitted.cross.training, None, own)
+    nothing = SpectralCross(fitted.cross.training, np.zeros((2, 7)), np.diag(own))
     prior = predicted_prior(fitted.parameters, nothing)
     for d in range(2):
         assert_allclose(prior.mean[d], fitted.p.mu)
@@ -102,7 +107,7 @@ def test_prediction_far_away_is_the_prior():
 def test_prediction_at_a_training_document_is_its_mean():
     """With the kernel's own value and no further noise, F_* is F."""
     fitted = Fitted(kind="free")
-    again = SpectralCross(fitted.cross.training, fitted.Kxx[:3], np.diag(fitted.Kxx)[:3])
+    again = SpectralCross(fitted.cross.training, fitted.Kxx[:3], fitted.Kxx[:3, :3])
     prior = predicted_prior(fitted.parameters, again)
     assert_allclose(prior.mean, fitted.p.mu + fitted.F[:3], rtol=1e-9, atol=1e-11)
     cov = naive.posterior_F(fitted.p.lam, fitted.p.mu, fitted.p.Sigma, fitted.B, fitted.Kxx)[1]

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from gptm import em, gibbs, parallel, start
 from gptm.gibbs import run_gibbs
-from gptm.operators import Spectral
+from gptm.operators import Diagonal
 from gptm.parallel import blocks, n_threads, ordered_map, shards, single_threaded_blas
 from gptm.spectral import spectral_topics
 from gptm.start import make_start
@@ -41,7 +41,7 @@ def matched(found, true):
 def make_problem(counts, n_jobs=1, smoothing=0.01):
     return em.Problem(
         counts,
-        Spectral.constant_diagonal(counts.shape[0], 0.0),
+        Diagonal(np.full(counts.shape[0], 0.0, dtype=float)),
         inference="variational",
         coregionalization="none",
         learn_covariance=True,

@@ -22,7 +22,7 @@ from gptm._validation import check_choice, check_init, check_number, read_counts
 from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import Posterior, expected_theta
-from gptm.kernels import BoundKernel
+from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
 from gptm.metadata import as_frame
 from gptm.operators import Operator
@@ -91,7 +91,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         counts = self._fit(X, y, metadata)
         return self._theta(counts, self._bound_kernel.training)
 
-    def transform(self, X: Any, *, metadata: Any = None) -> Array:
+    def transform(
+        self,
+        X: Any,
+        *,
+        metadata: Any = None,
+        missing_columns: Literal["error", "prior"] = "error",
+    ) -> Array:
         """Expected topic proportions of documents.
 
         Each document is taken on its own. Without words the answer is what the kernel predicts from
@@ -102,6 +108,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ----------
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
         metadata : DataFrame or dict of columns, optional
+        missing_columns : {"error", "prior"}, default="error"
+            What to do where the metadata lack a column that the kernel reads: say so, or take it as missing for
+            all documents, so that this term of the kernel falls back to the prior.
 
         Returns
         -------
@@ -109,8 +118,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Rows sum to one.
         """
         check_is_fitted(self)
+        check_choice("missing_columns", missing_columns, ("error", "prior"))
         counts = read_counts(self, X, reset=False)
-        return self._theta(counts, self._read_new(X, metadata, counts.shape[0]))
+        return self._theta(counts, self._read_new(X, metadata, counts, missing_columns))
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, metadata: Any = None
@@ -164,7 +174,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         counts = read_counts(self, X, reset=False)
         if counts.sum() == 0:
             raise ValueError("there is no word to score: every document is empty.")
-        new = self._read_new(X, metadata, counts.shape[0])
+        new = self._read_new(X, metadata, counts)
         with single_threaded_blas():
             cross = self._bound_kernel.cross(new, joint=True)
             words, means = predict.held_out_bounds(counts, self._parameters(), cross, self.n_jobs)
@@ -278,7 +288,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         frame = self._frame(X, metadata, counts.shape[0])
         progress = Progress(self.verbose)
         with single_threaded_blas():
-            bound_kernel = self._bind_kernel(frame, counts.shape[0], y)
+            bound_kernel = self._bind_kernel(Documents(counts.shape[0], frame, counts, y))
             problem = self._problem(counts, interruptible(lambda: bound_kernel.operator))
             if previous is None:
                 rng = check_random_state(self.random_state)
@@ -317,8 +327,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return X.metadata
         return as_frame(metadata, n_documents)
 
-    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int, y: Any) -> BoundKernel:
-        return NothingBound(n_documents)
+    def _bind_kernel(self, documents: Documents) -> BoundKernel:
+        return NothingBound(documents.n)
 
     def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:
         without_kernel = {
@@ -411,9 +421,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         K = len(self.mean_)
         return np.zeros((K, K)), np.zeros((0, K))
 
-    def _read_new(self, X: Any, metadata: Any, n_documents: int) -> Any:
-        """What the kernel needs of new documents."""
-        return self._bound_kernel.read(self._frame(X, metadata, n_documents), n_documents)
+    def _read_new(
+        self, X: Any, metadata: Any, counts: csr_matrix, missing_columns: str = "error"
+    ) -> Any:
+        """What the kernel needs of new documents; of their words, those that may be seen."""
+        frame = self._frame(X, metadata, counts.shape[0])
+        return self._bound_kernel.read(Documents(counts.shape[0], frame, counts))
 
     def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
         parameters = self._parameters()
@@ -433,7 +446,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         counts = read_counts(self, X, reset=False)
         seen, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
-        theta = self._theta(seen, self._read_new(X, metadata, counts.shape[0]))
+        theta = self._theta(seen, self._read_new(X, metadata, seen))
         return metrics.mean_log_likelihood(theta, self.components_, held_out, sample_weight)
 
     def __sklearn_tags__(self) -> Any:

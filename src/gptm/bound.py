@@ -34,7 +34,7 @@ def variational_bound(
     operator: Operator, means: Means, posterior: Posterior, words: float
 ) -> float:
     """L*: the bound with q(F) at its optimum (maths, section 5). `words` holds words and normaliser."""
-    fit = (means.lam_hat * means.a).sum() + operator.logdet(means.basis.b).sum()
+    fit = np.trace(means.fit) + operator.logdet(means.basis.b).sum()
     return words - 0.5 * float(fit) + _documents(means, posterior)
 
 
@@ -49,5 +49,9 @@ def map_bound(
     inverse_b = np.divide(1.0, b, out=np.zeros_like(b), where=b > 0)
     penalty = (np.diagonal(explained(means)) * inverse_b).sum()  # tr(B^-1 F' 𝒦^-1 F)
     log_prior_F = -0.5 * (K * log_det_kernel + rank * (log_det_B + K * LOG_2PI) + penalty)
-    fit = (means.a**2).sum()
-    return words - 0.5 * float(fit) + _documents(means, posterior) + float(log_prior_F)
+    return (
+        words
+        - 0.5 * float(np.trace(means.residual))
+        + _documents(means, posterior)
+        + float(log_prior_F)
+    )

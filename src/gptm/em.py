@@ -17,8 +17,8 @@ from scipy.sparse import csr_matrix
 from gptm import bound, mstep
 from gptm._types import Array
 from gptm.estep import Posterior, Prior, Statistics, infer_documents
-from gptm.means import Means, diagonalise, document_means, solve_means
-from gptm.operators import Operator
+from gptm.means import Means, diagonalise, document_means, residuals, solve_means, view_logits
+from gptm.operators import Operator, View
 
 Coregionalization = Literal["identity", "shared", "free", "none"]
 
@@ -35,7 +35,7 @@ class State(NamedTuple):
     B: Array  # (K, K) coregionalisation
     strength: float  # b of B = b I or b Sigma
     posterior: Posterior  # lam, nu2 (D, K)
-    rotated_lam: Array  # lam in the operator's coordinates
+    view: View  # lam as the kernel sees it
     means: Means  # q(F) and mu
     F: Array  # (D, K) document means
     statistics: Statistics | None  # of the last document step
@@ -74,10 +74,6 @@ class Problem:
         self.n_jobs = n_jobs
 
     @cached_property
-    def rotated_ones(self) -> Array:
-        return self.operator.rotate(np.ones((self.operator.n, 1)))[:, 0]
-
-    @cached_property
     def rank(self) -> int:
         return self.operator.log_pseudo_determinant()[1]
 
@@ -103,15 +99,15 @@ def update_documents(problem: Problem, state: State) -> State:
         n_jobs=problem.n_jobs,
         with_expected=True,
     )
-    rotated_lam = problem.operator.rotate(posterior.lam)
-    return state._replace(posterior=posterior, statistics=statistics, rotated_lam=rotated_lam)
+    view = view_logits(problem.operator, posterior.lam)
+    return state._replace(posterior=posterior, statistics=statistics, view=view)
 
 
 def update_means(problem: Problem, state: State) -> State:
     """q(F), or F, and mu at their joint optimum for the present Sigma and B."""
     basis = diagonalise(state.Sigma, state.B)
     mu = None if problem.fit_mean else np.zeros(len(state.Sigma))
-    means = solve_means(problem.operator, state.rotated_lam, problem.rotated_ones, mu, basis)
+    means = solve_means(problem.operator, state.view, mu, basis)
     return state._replace(means=means)
 
 
@@ -144,7 +140,7 @@ def update_strength(problem: Problem, state: State) -> State:
 
 
 def measure_bound(problem: Problem, state: State) -> State:
-    """F in documents' coordinates for the next prior, and the bound."""
+    """F for the next prior, and the bound."""
     assert state.statistics is not None
     words = float(state.statistics.terms.sum())
     if problem.inference == "map" and problem.coregionalization != "none":
@@ -152,7 +148,11 @@ def measure_bound(problem: Problem, state: State) -> State:
     else:
         value = bound.variational_bound(problem.operator, state.means, state.posterior, words)
     value += bound.log_prior_of_topics(state.beta_T, problem.smoothing)
-    return state._replace(bound=value, F=document_means(problem.operator, state.means))
+    return state._replace(bound=value, F=_means_of(state.view, state.posterior, state.means))
+
+
+def _means_of(view: View, posterior: Posterior, means: Means) -> Array:
+    return document_means(residuals(view, means), posterior.lam, means)
 
 
 STEPS: tuple[Callable[[Problem, State], State], ...] = (
@@ -192,14 +192,12 @@ def initial_state(
         strength = float(np.trace(Sigma) / K) if learnt else 1.0
     if B is None:
         B = _initial_B(problem, Sigma, strength)
-    rotated_lam = problem.operator.rotate(posterior.lam)
+    view = view_logits(problem.operator, posterior.lam)
     mu = None if problem.fit_mean else np.zeros(K)
-    means = solve_means(
-        problem.operator, rotated_lam, problem.rotated_ones, mu, diagonalise(Sigma, B)
-    )
-    F = document_means(problem.operator, means)
+    means = solve_means(problem.operator, view, mu, diagonalise(Sigma, B))
+    F = _means_of(view, posterior, means)
     return State(
-        beta_T, Sigma, B, strength, posterior, rotated_lam, means, F, statistics=None, bound=-np.inf
+        beta_T, Sigma, B, strength, posterior, view, means, F, statistics=None, bound=-np.inf
     )
 
 

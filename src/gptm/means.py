@@ -3,6 +3,8 @@
 With T' Sigma T = I and T' B T = diag(b), the columns of lam^ = (lam - mu) T are independent GP
 regressions with kernel b_i 𝒦 and unit noise. Both inferences share the solution: it is the maximum of
 the paper (eq. 14, for B = I) and the mean of the optimal q(F), whose covariance C_i is known in closed form too.
+
+All that the parameters need of D documents are K x K forms of the residuals a_i = (b_i 𝒦 + I)^-1 lam^_i.
 """
 
 from typing import NamedTuple
@@ -11,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from gptm._types import Array
-from gptm.operators import Operator
+from gptm.operators import Operator, View
 
 
 class Basis(NamedTuple):
@@ -23,18 +25,14 @@ class Basis(NamedTuple):
 
 
 class Means(NamedTuple):
-    """q(F) and mu at their optimum for the present lam, Sigma and B, in rotated coordinates."""
+    """q(F) and mu at their optimum for the present lam, Sigma and B."""
 
     mu: Array  # (K,)
     basis: Basis
-    lam_hat: Array  # (D, K) (lam - mu) T
-    a: Array  # (D, K) column i is (b_i 𝒦 + I)^-1 lam^_i; also the residual lam^ - F^
+    directions: Array  # (K + 1, K), lam^ = [lam, 1] @ directions
+    fit: Array  # (K, K) lam^' a
+    residual: Array  # (K, K) a' a
     trace: Array  # (K,) tr 𝒦 (b_i 𝒦 + I)^-1; times b_i it is tr C_i
-
-    @property
-    def F_hat(self) -> Array:
-        """(D, K) b_i 𝒦 a_i, which is lam^ - a and needs no product."""
-        return self.lam_hat - self.a
 
 
 def diagonalise(Sigma: Array, B: Array) -> Basis:
@@ -43,34 +41,45 @@ def diagonalise(Sigma: Array, B: Array) -> Basis:
     return Basis(np.ascontiguousarray(T), T.T @ Sigma, np.maximum(b, 0.0))
 
 
-def solve_means(
-    operator: Operator, rotated_lam: Array, rotated_ones: Array, mu: Array | None, basis: Basis
-) -> Means:
+def view_logits(operator: Operator, lam: Array) -> View:
+    """The documents' logits, and a constant beside them for mu, as the kernel sees them."""
+    return operator.view(_with_ones(lam))
+
+
+def _with_ones(lam: Array) -> Array:
+    return np.column_stack([lam, np.ones(len(lam))])
+
+
+def solve_means(operator: Operator, view: View, mu: Array | None, basis: Basis) -> Means:
     """q(F), and mu with it (generalised least squares) unless a fixed one is given."""
     T, T_inv, b = basis
-    lam_T = rotated_lam @ T
-    a_ones = operator.solve(b, np.repeat(rotated_ones[:, None], len(b), axis=1))
     if mu is None:
-        mu_hat = (a_ones * lam_T).sum(0) / (a_ones * rotated_ones[:, None]).sum(0)
+        ones = view.against(-1, b)  # row i is 1' (b_i 𝒦 + I)^-1 [lam, 1]
+        mu_hat = np.einsum("ij,ji->i", ones[:, :-1], T) / ones[:, -1]
         mu = mu_hat @ T_inv
     else:
         mu_hat = mu @ T
-    lam_hat = lam_T - rotated_ones[:, None] * mu_hat
-    a = operator.solve(b, lam_T) - a_ones * mu_hat
-    return Means(mu, basis, lam_hat, a, operator.trace(b))
+    directions = np.vstack([T, -mu_hat])
+    fit, residual = view.forms(b, directions)
+    return Means(mu, basis, directions, fit, residual, operator.trace(b))
 
 
-def document_means(operator: Operator, means: Means) -> Array:
-    """F (D, K) in documents' coordinates, eq. 14."""
-    return operator.unrotate(means.F_hat) @ means.basis.T_inv
+def residuals(view: View, means: Means) -> Array:
+    """a (D, K), in the basis of `means`; lam^ - a is F^."""
+    return view.residuals(means.basis.b, means.directions)
 
 
-def dual_coefficients(operator: Operator, means: Means) -> Array:
+def document_means(a: Array, lam: Array, means: Means) -> Array:
+    """F (D, K), eq. 14: what the residuals leave of lam - mu."""
+    return (_with_ones(lam) @ means.directions - a) @ means.basis.T_inv
+
+
+def dual_coefficients(a: Array, means: Means) -> Array:
     """alpha = 𝒦^-1 F (D, K), without the inverse."""
-    return operator.unrotate(means.a * means.basis.b) @ means.basis.T_inv
+    return (a * means.basis.b) @ means.basis.T_inv
 
 
 def explained(means: Means) -> Array:
     """G (K, K) = (a b)' 𝒦 (a b), so that alpha' 𝒦 alpha = T^-T G T^-1; symmetric."""
-    G = (means.a * means.basis.b).T @ means.F_hat
+    G = means.basis.b[:, None] * (means.fit.T - means.residual)
     return 0.5 * (G + G.T)

@@ -36,6 +36,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             )
         # A series would be aligned by its index; its place in the order is what counts here.
         columns = {k: v.array if isinstance(v, pd.Series) else v for k, v in metadata.items()}
+        columns = {k: list(v) if np.ndim(v) > 1 else v for k, v in columns.items()}
         frame = pd.DataFrame(columns)
     elif hasattr(metadata, "to_dict") and hasattr(
         metadata, "columns"
@@ -144,9 +145,61 @@ def level_names(values: pd.Series) -> np.ndarray:
     names = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):
         if not missing[position]:
-            whole = isinstance(value, float | np.floating) and float(value).is_integer()
-            names[position] = str(int(value)) if whole else str(value)
+            names[position] = as_name(value)
     return names
+
+
+def vectors(values: pd.Series, name: str) -> Array:
+    """(n, p) numbers of a column of vectors, NaN where one is missing."""
+    rows = list(values)
+    known = [row for row in rows if not is_missing(row)]
+    try:
+        lengths = {len(row) for row in known}
+        arrays = [np.asarray(row, dtype=np.float64) for row in known if not isinstance(row, str)]
+    except (TypeError, ValueError):
+        lengths, arrays = set(), []
+    if known and (len(lengths) != 1 or len(arrays) != len(known) or arrays[0].ndim != 1):
+        seen = (
+            f"lengths {sorted(lengths)[:5]}" if len(lengths) > 1 else f"values such as {known[0]!r}"
+        )
+        raise ValueError(
+            f"metadata column {name!r} must hold vectors, a list or array of numbers per document, all of one length; "
+            f"it holds {seen}."
+        )
+    result = np.full((len(rows), lengths.pop() if known else 1), np.nan)
+    result[[not is_missing(row) for row in rows]] = arrays if known else np.nan
+    if np.isinf(result).any():
+        raise ValueError(
+            f"metadata column {name!r} holds infinite values; replace them by numbers."
+        )
+    return result
+
+
+def is_missing(value: Any) -> bool:
+    """Whether one cell of a table is empty; a list or an array never is."""
+    return np.ndim(value) == 0 and not isinstance(value, set | frozenset) and bool(pd.isna(value))
+
+
+def link_lists(values: pd.Series) -> list[list[str]]:
+    """Ids that each document links to, as text; none where the value is missing.
+
+    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces.
+    """
+    return [_links(value) for value in values]
+
+
+def _links(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [part for part in re.split(r"[\s,;|]+", value) if part]
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return [as_name(item) for item in value if not is_missing(item)]
+    return [] if is_missing(value) else [as_name(value)]
+
+
+def as_name(value: Any) -> str:
+    """One id or category as text; 3 and 3.0 are the same."""
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
 
 
 def parse_days(period: float | str) -> float:

@@ -14,10 +14,10 @@ from gptm._validation import check_choice
 from gptm._warnings import warn
 from gptm.base import TopicModel
 from gptm.estep import Posterior
-from gptm.kernels import BoundKernel, Kernel, resolve_kernel
+from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
 from gptm.kernels.base import check_memory
 from gptm.kernels.identity import NothingBound
-from gptm.means import dual_coefficients
+from gptm.means import dual_coefficients, residuals
 from gptm.operators import Operator
 
 
@@ -209,13 +209,11 @@ class GPTM(TopicModel):
     def _learns_strength(self) -> bool:
         return bool(self.learn_kernel) and self.inference == "variational"
 
-    def _bind_kernel(self, frame: pd.DataFrame | None, n_documents: int, y: Any) -> BoundKernel:
-        kernel = resolve_kernel(self.kernel, frame)
+    def _bind_kernel(self, documents: Documents) -> BoundKernel:
+        kernel = resolve_kernel(self.kernel, documents.frame)
         if kernel is None:
-            return NothingBound(n_documents)
-        bound_kernel = clone(kernel).bind(
-            frame, n_documents, y
-        )  # kernel_ must not change with kernel
+            return NothingBound(documents.n)
+        bound_kernel = clone(kernel).bind(documents)  # kernel_ must not change with kernel
         average = bound_kernel.mean_diagonal()
         if self._learns_strength and average > 0 and not np.isclose(average, 1.0, rtol=1e-12):
             return bound_kernel.scaled(1.0 / average)  # strength is defined once: in B
@@ -249,20 +247,26 @@ class GPTM(TopicModel):
         )
         self.coregionalization_ = state.B
         self.doc_means_ = state.F
-        self.dual_coef_ = dual_coefficients(problem.operator, state.means)
+        self.dual_coef_ = dual_coefficients(residuals(state.view, state.means), state.means)
 
     def _kernel_parameters(self) -> tuple[Array, Array]:
         return self.coregionalization_, self.dual_coef_
 
-    def _read_new(self, X: Any, metadata: Any, n_documents: int) -> Any:
+    def _read_new(
+        self, X: Any, metadata: Any, counts: csr_matrix, missing_columns: str = "error"
+    ) -> Any:
+        n_documents = counts.shape[0]
         frame = self._frame(X, metadata, n_documents)
+        if frame is not None and self.kernel_ is not None and missing_columns == "prior":
+            absent = [name for name in self.kernel_.column_names() if name not in frame.columns]
+            frame = frame.assign(**dict.fromkeys(absent))
         if frame is None and self._bound_kernel.reads_metadata:
             warn(
                 f"the kernel {self.kernel_!r} reads metadata, but none arrived with these {n_documents} "
                 "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "
                 "cross-validation switch on sklearn.set_config(enable_metadata_routing=True).",
             )
-        return self._bound_kernel.read(frame, n_documents)
+        return self._bound_kernel.read(Documents(n_documents, frame, counts))
 
     def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
         if not self._joint:
@@ -279,4 +283,5 @@ class GPTM(TopicModel):
                 f"{n_documents} rows."
             )
         check_memory(n_documents, self.kernel_)
-        return self._bound_kernel.own_gram(self._bound_kernel.read(frame, n_documents), joint=True)
+        new = self._bound_kernel.read(Documents(n_documents, frame))
+        return self._bound_kernel.own_gram(new, joint=True)

@@ -26,24 +26,24 @@ def _from_basis(inner: Array, means: Means) -> Array:
 
 def update_Sigma(means: Means, nu2: Array) -> Array:
     """Sigma with q(F) held, its uncertainty included (maths, section 5; identity and free B)."""
-    inner = means.a.T @ means.a + np.diag(means.basis.b * means.trace)
+    inner = means.residual + np.diag(means.basis.b * means.trace)
     return (_from_basis(inner, means) + np.diag(nu2.sum(0))) / len(nu2)
 
 
 def update_Sigma_shared(means: Means, nu2: Array) -> Array:
     """Sigma with q(F) integrated out, for B = b Sigma (maths, section 5)."""
-    return (_from_basis(means.lam_hat.T @ means.a, means) + np.diag(nu2.sum(0))) / len(nu2)
+    return (_from_basis(means.fit, means) + np.diag(nu2.sum(0))) / len(nu2)
 
 
 def update_Sigma_map(means: Means, nu2: Array) -> Array:
     """Sigma with F held at its maximum, eq. 12."""
-    return (_from_basis(means.a.T @ means.a, means) + np.diag(nu2.sum(0))) / len(nu2)
+    return (_from_basis(means.residual, means) + np.diag(nu2.sum(0))) / len(nu2)
 
 
 def update_Sigma_map_shared(means: Means, nu2: Array, rank: int) -> Array:
     """Sigma with F held at its maximum, for B = b Sigma and a kernel of that rank."""
     b = means.basis.b  # one value, K times
-    inner = means.a.T @ means.a + explained(means) / b
+    inner = means.residual + explained(means) / b
     return (_from_basis(inner, means) + np.diag(nu2.sum(0))) / (len(nu2) + rank)
 
 
@@ -60,6 +60,6 @@ def update_B(means: Means) -> Array:
 
 def strength_ratio(means: Means) -> float:
     """Factor by which b of B = b I or B = b Sigma moves (maths, section 5, both cases)."""
-    signal = (means.a * means.F_hat).sum()
+    signal = float(np.trace(means.fit - means.residual))
     expected = (means.basis.b * means.trace).sum()
     return float(np.sqrt(max(signal, 0.0) / expected)) if expected > 0 else 1.0

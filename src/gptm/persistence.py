@@ -15,12 +15,14 @@ import numpy as np
 import pandas as pd
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
+from scipy.sparse import issparse
 from sklearn.gaussian_process import kernels as gp
 
 from gptm import __version__, kernels
 from gptm._warnings import warn
 from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
+from gptm.kernels.network import from_sparse_arrays, sparse_arrays
 from gptm.model import CTM, GPTM
 
 SCHEMA = 1
@@ -221,6 +223,9 @@ def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
         return {"tensor": _kept(value, tensors, path)}
+    if issparse(value):
+        parts = sparse_arrays(value.tocsr(), "sparse")
+        return {key: _kept(part, tensors, f"{path}.{key}") for key, part in parts.items()}
     if isinstance(value, pd.DataFrame):
         kept = _kept(value.to_numpy(dtype=np.float64), tensors, path)
         return {"frame": kept, "index": [_encode(label, tensors, path) for label in value.index]}
@@ -253,6 +258,8 @@ def _decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
         return value
     if "tensor" in value:
         return tensors[value["tensor"]]
+    if "sparse.data" in value:
+        return from_sparse_arrays({key: tensors[name] for key, name in value.items()}, "sparse")
     if "frame" in value:
         labels = [_decode(label, tensors) for label in value["index"]]
         return pd.DataFrame(tensors[value["frame"]], index=labels, columns=labels)

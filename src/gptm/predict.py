@@ -11,7 +11,15 @@ from gptm._types import Array
 from gptm._warnings import warn
 from gptm.bound import LOG_2PI
 from gptm.estep import Posterior, Prior, infer_documents, prior_start
-from gptm.means import Basis, diagonalise, document_means, dual_coefficients, solve_means
+from gptm.means import (
+    Basis,
+    diagonalise,
+    document_means,
+    dual_coefficients,
+    residuals,
+    solve_means,
+    view_logits,
+)
 from gptm.operators import Cross, Spectral
 
 MAX_INNER = 500
@@ -59,7 +67,6 @@ def infer_new_jointly(
     operator = cross.conditional()
     basis: Basis = diagonalise(parameters.Sigma, parameters.B)
     F_bar = cross.mean(parameters.alpha)
-    rotated_ones = operator.rotate(np.ones((n, 1)))[:, 0]
     shared = np.ones((1, K))
     posterior = prior_start(Prior(parameters.mu + F_bar, basis.T, shared))
 
@@ -78,9 +85,11 @@ def infer_new_jointly(
             n_jobs=n_jobs,
         )
         value = float(statistics.terms.sum()) + _log_joint(posterior, prior, G, alpha, basis)
-        rotated = operator.rotate(posterior.lam - F_bar)
-        means = solve_means(operator, rotated, rotated_ones, parameters.mu, basis)
-        image = np.stack([document_means(operator, means), dual_coefficients(operator, means)])
+        above = posterior.lam - F_bar
+        view = view_logits(operator, above)
+        means = solve_means(operator, view, parameters.mu, basis)
+        a = residuals(view, means)
+        image = np.stack([document_means(a, above, means), dual_coefficients(a, means)])
         return image, value
 
     x, converged = climb(update, np.zeros((2, n, K)), tol=_JOINT_TOL, max_iter=_JOINT_ITERATIONS)

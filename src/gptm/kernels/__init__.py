@@ -12,21 +12,31 @@ Examples
 
 from gptm.kernels.algebra import Product, Scaled, Sum
 from gptm.kernels.auto import auto_kernel, resolve_kernel
-from gptm.kernels.base import BoundKernel, Kernel
+from gptm.kernels.base import BoundKernel, Documents, Kernel
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import RBF, Matern, OnColumns, Periodic
+from gptm.kernels.function import Function
+from gptm.kernels.graph import Graph
 from gptm.kernels.identity import Identity
 from gptm.kernels.mustlink import MustLink
+from gptm.kernels.neighbors import NearestNeighbors
 from gptm.kernels.precomputed import Precomputed
+from gptm.kernels.vectors import Embedding, Linear
 
 __all__ = [
     "RBF",
     "BoundKernel",
     "Categorical",
+    "Documents",
+    "Embedding",
+    "Function",
+    "Graph",
     "Identity",
     "Kernel",
+    "Linear",
     "Matern",
     "MustLink",
+    "NearestNeighbors",
     "OnColumns",
     "Periodic",
     "Precomputed",

@@ -5,11 +5,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Kernel
-from gptm.operators import LowRank, Operator, Spectral
+from gptm.kernels.base import BoundKernel, Documents, Kernel
+from gptm.kernels.points import PointBound
+from gptm.operators import Placement, Structure, sum_placements, sum_structures
 
 
 class Composite(Kernel):
@@ -25,54 +25,31 @@ class Composite(Kernel):
         """The same composition of other parts."""
 
     @abstractmethod
-    def combine(self, matrices: list[Array]) -> Array:
-        """The composition's matrix from those of its parts."""
+    def bound(self, parts: list[BoundKernel]) -> BoundKernel:
+        """The composition of bound parts."""
 
-    def combine_own(self, parts: list[float]) -> float:
-        """The composition's `own_part` from those of its parts."""
-        return 0.0
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.column_names()))
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "CompositeBound":
-        return CompositeBound(self, [part.bind(frame, n_documents, y) for part in self.parts])
+    def bind(self, documents: Documents) -> BoundKernel:
+        return self.bound([part.bind(documents) for part in self.parts])
 
-    def rebind(self, arrays: dict[str, np.ndarray]) -> "CompositeBound":
+    def rebind(self, arrays: dict[str, np.ndarray]) -> BoundKernel:
         bounds = []
         for position, part in enumerate(self.parts):
             prefix = f"{position}."
             own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
             bounds.append(part.rebind(own))
-        return CompositeBound(self, bounds)
+        return self.bound(bounds)
 
 
 class CompositeBound(BoundKernel):
     """A composition, bound part by part."""
 
     def __init__(self, kernel: Composite, bounds: list[BoundKernel]):
-        self.composition = kernel
         self.bounds = bounds
         self.kernel = kernel.rebuild([bound.kernel for bound in bounds])
         self.n = bounds[0].n
-
-    @cached_property
-    def operator(self) -> Operator:
-        if isinstance(self.composition, Scaled):
-            inner = self.bounds[0].operator
-            assert isinstance(inner, LowRank | Spectral)
-            return inner.scaled(self.composition.scale)
-        return super().operator
-
-    @property
-    def own_part(self) -> float:
-        return self.composition.combine_own([bound.own_part for bound in self.bounds])
-
-    def labels(self) -> np.ndarray:
-        if isinstance(self.composition, Product) and any(b.own_part for b in self.bounds):
-            return np.arange(self.n)  # what is whose own depends on the document then
-        stacked = np.column_stack([bound.labels() for bound in self.bounds])
-        return np.unique(stacked, axis=0, return_inverse=True)[1]
-
-    def gram(self, rows: np.ndarray | None = None) -> Array:
-        return self.composition.combine([bound.gram(rows) for bound in self.bounds])
 
     @property
     def reads_metadata(self) -> bool:
@@ -82,20 +59,8 @@ class CompositeBound(BoundKernel):
     def training(self) -> list[Any]:
         return [bound.training for bound in self.bounds]
 
-    def read(self, frame: pd.DataFrame | None, n_documents: int) -> list[Any]:
-        return [bound.read(frame, n_documents) for bound in self.bounds]
-
-    def cross_gram(self, new: list[Any], rows: np.ndarray | None = None) -> Array | None:
-        pairs = zip(self.bounds, new, strict=True)
-        parts = [bound.cross_gram(item, rows) for bound, item in pairs]
-        shape = next((part.shape for part in parts if part is not None), None)
-        if shape is None:
-            return None
-        return self.composition.combine([np.zeros(shape) if p is None else p for p in parts])
-
-    def own_gram(self, new: list[Any], joint: bool) -> Array:
-        pairs = zip(self.bounds, new, strict=True)
-        return self.composition.combine([bound.own_gram(item, joint) for bound, item in pairs])
+    def read(self, new: Documents) -> list[Any]:
+        return [bound.read(new) for bound in self.bounds]
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {
@@ -103,6 +68,101 @@ class CompositeBound(BoundKernel):
             for position, bound in enumerate(self.bounds)
             for key, value in bound.arrays().items()
         }
+
+
+class SumBound(CompositeBound):
+    """Terms side by side: nobody ever looks at pairs of their values."""
+
+    @cached_property
+    def structure(self) -> Structure:
+        return sum_structures([bound.structure for bound in self.bounds])
+
+    def place(self, new: list[Any], joint: bool = False) -> Placement:
+        pairs = zip(self.bounds, new, strict=True)
+        return sum_placements([bound.place(item, joint) for bound, item in pairs])
+
+    def labels(self) -> np.ndarray:
+        return _joint_labels(self.bounds)
+
+    def alone(self) -> np.ndarray:
+        return np.all([bound.alone() for bound in self.bounds], axis=0)
+
+    @property
+    def own_part(self) -> float:
+        return sum(bound.own_part for bound in self.bounds)
+
+    def gram(self) -> Array:
+        return np.sum([bound.gram() for bound in self.bounds], axis=0)
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return np.sum([bound.between(rows, others) for bound in self.bounds], axis=0)
+
+    def cross_gram(self, new: list[Any], rows: np.ndarray | None = None) -> Array:
+        pairs = zip(self.bounds, new, strict=True)
+        return np.sum([bound.cross_gram(item, rows) for bound, item in pairs], axis=0)
+
+    def own_gram(self, new: list[Any], joint: bool) -> Array:
+        pairs = zip(self.bounds, new, strict=True)
+        return np.sum([bound.own_gram(item, joint) for bound, item in pairs], axis=0)
+
+
+class ScaledBound(CompositeBound):
+    """One kernel times a number."""
+
+    kernel: "Scaled"
+
+    @cached_property
+    def structure(self) -> Structure:
+        return self.bounds[0].structure.scaled(self.kernel.scale)
+
+    def place(self, new: list[Any], joint: bool = False) -> Placement:
+        return self.bounds[0].place(new[0], joint).scaled(self.kernel.scale)
+
+    def labels(self) -> np.ndarray:
+        return self.bounds[0].labels()
+
+    def alone(self) -> np.ndarray:
+        return self.bounds[0].alone()
+
+    @property
+    def own_part(self) -> float:
+        return self.kernel.scale * self.bounds[0].own_part
+
+    def gram(self) -> Array:
+        return self.kernel.scale * self.bounds[0].gram()
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return self.kernel.scale * self.bounds[0].between(rows, others)
+
+    def cross_gram(self, new: list[Any], rows: np.ndarray | None = None) -> Array:
+        return self.kernel.scale * self.bounds[0].cross_gram(new[0], rows)
+
+    def own_gram(self, new: list[Any], joint: bool) -> Array:
+        return self.kernel.scale * self.bounds[0].own_gram(new[0], joint)
+
+
+class ProductBound(CompositeBound, PointBound):
+    """Factors, by the values that documents have in all of them."""
+
+    def labels(self) -> np.ndarray:
+        if any(bound.own_part for bound in self.bounds):
+            return np.arange(self.n)  # what is whose own depends on the document then
+        return _joint_labels(self.bounds)
+
+    def alone(self) -> np.ndarray:
+        return np.any([bound.alone() for bound in self.bounds], axis=0)
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        same = np.equal.outer(rows, others)
+        return np.prod([b.between(rows, others) + b.own_part * same for b in self.bounds], axis=0)
+
+    def cross_gram(self, new: list[Any], rows: np.ndarray | None = None) -> Array:
+        pairs = zip(self.bounds, new, strict=True)
+        return np.prod([bound.cross_gram(item, rows) for bound, item in pairs], axis=0)
+
+    def own_gram(self, new: list[Any], joint: bool) -> Array:
+        pairs = zip(self.bounds, new, strict=True)
+        return np.prod([bound.own_gram(item, joint) for bound, item in pairs], axis=0)
 
 
 class Sum(Composite):
@@ -125,11 +185,8 @@ class Sum(Composite):
     def rebuild(self, parts: list[Kernel]) -> "Sum":
         return Sum(*parts)
 
-    def combine(self, matrices: list[Array]) -> Array:
-        return sum(matrices[1:], matrices[0])
-
-    def combine_own(self, parts: list[float]) -> float:
-        return sum(parts)
+    def bound(self, parts: list[BoundKernel]) -> SumBound:
+        return SumBound(self, parts)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return _numbered_params(self, "terms", deep)
@@ -157,8 +214,8 @@ class Product(Composite):
     def rebuild(self, parts: list[Kernel]) -> "Product":
         return Product(*parts)
 
-    def combine(self, matrices: list[Array]) -> Array:
-        return np.prod(np.stack(matrices), axis=0)
+    def bound(self, parts: list[BoundKernel]) -> ProductBound:
+        return ProductBound(self, parts)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return _numbered_params(self, "factors", deep)
@@ -189,14 +246,17 @@ class Scaled(Composite):
     def rebuild(self, parts: list[Kernel]) -> "Scaled":
         return Scaled(self.scale, parts[0])
 
-    def combine(self, matrices: list[Array]) -> Array:
-        return self.scale * matrices[0]
-
-    def combine_own(self, parts: list[float]) -> float:
-        return self.scale * parts[0]
+    def bound(self, parts: list[BoundKernel]) -> ScaledBound:
+        return ScaledBound(self, parts)
 
     def __repr__(self) -> str:
         return f"{self.scale!r} * {_bracketed(self.kernel)}"
+
+
+def _joint_labels(bounds: list[BoundKernel]) -> np.ndarray:
+    """Labels of documents that no part can tell apart."""
+    stacked = np.column_stack([bound.labels() for bound in bounds])
+    return np.unique(stacked, axis=0, return_inverse=True)[1]
 
 
 def _bracketed(kernel: Kernel) -> str:

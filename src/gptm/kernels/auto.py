@@ -11,6 +11,7 @@ from gptm.kernels.algebra import Sum
 from gptm.kernels.base import Kernel
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import Matern
+from gptm.kernels.function import Function, is_function
 from gptm.kernels.precomputed import Precomputed
 from gptm.metadata import is_date, is_number
 
@@ -30,6 +31,8 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
         )
     if isinstance(kernel, np.ndarray | pd.DataFrame):
         return Precomputed(kernel)
+    if is_function(kernel):
+        return Function(kernel)
     raise ValueError(
         "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
         f"{kernel!r} of type {type(kernel).__name__}."

@@ -4,14 +4,31 @@ import inspect
 import os
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
 
 from gptm._types import Array
-from gptm.operators import Cross, LowRank, Operator, Spectral, SpectralCross
+from gptm.operators import (
+    Cross,
+    Operator,
+    Placement,
+    Structure,
+    build_operator,
+    cross_covariances,
+)
+
+
+class Documents(NamedTuple):
+    """What a kernel may look at."""
+
+    n: int
+    frame: pd.DataFrame | None = None  # metadata, one row per document
+    counts: csr_matrix | None = None  # words
+    y: Any = None  # labels that `fit` was given
 
 
 class Kernel(ABC):
@@ -24,15 +41,16 @@ class Kernel(ABC):
     name: str | None
 
     @abstractmethod
-    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "BoundKernel":
-        """Tie the kernel to the training documents, with open parameters settled.
-
-        `y` is what `fit` was given, for kernels on labels.
-        """
+    def bind(self, documents: Documents) -> "BoundKernel":
+        """Tie the kernel to the training documents, with open parameters settled."""
 
     @abstractmethod
     def rebind(self, arrays: dict[str, np.ndarray]) -> "BoundKernel":
         """Tie the kernel to what `BoundKernel.arrays` kept of the training documents."""
+
+    def column_names(self) -> tuple[str, ...]:
+        """Columns of the metadata that the kernel reads."""
+        return ()
 
     # scikit-learn's parameter protocol, so that clone and GridSearchCV reach into kernels.
 
@@ -89,7 +107,7 @@ class Kernel(ABC):
         if type(self) is not type(other):
             return NotImplemented
         mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
-        return all(np.array_equal(mine[key], theirs[key]) for key in mine)
+        return all(_equal(mine[key], theirs[key]) for key in mine)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -103,7 +121,7 @@ class Kernel(ABC):
                 parameter.default is inspect.Parameter.empty
             ):
                 parts.append(_short(value))
-            elif not np.array_equal(value, parameter.default):
+            elif not _equal(value, parameter.default):
                 parts.append(f"{parameter.name}={_short(value)}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
@@ -112,6 +130,7 @@ class Kernel(ABC):
     def __add__(self, other: "Kernel") -> "Kernel":
         from gptm.kernels.algebra import Sum
 
+        other = _as_kernel(other)
         if isinstance(other, Kernel):
             return Sum.of(self, other)
         # NotImplemented would let scikit-learn's kernels swallow it.
@@ -120,6 +139,7 @@ class Kernel(ABC):
     def __mul__(self, other: "Kernel | float") -> "Kernel":
         from gptm.kernels.algebra import Product, Scaled
 
+        other = _as_kernel(other)
         if isinstance(other, Kernel):
             return Product(self, other)
         if isinstance(other, int | float | np.number):
@@ -131,7 +151,15 @@ class Kernel(ABC):
     def __radd__(self, other: Any) -> "Kernel":
         if isinstance(other, int) and other == 0:  # where sum() starts
             return self
-        return NotImplemented
+        other = _as_kernel(other)
+        return other + self if isinstance(other, Kernel) else NotImplemented
+
+
+def _as_kernel(value: Any) -> Any:
+    """A function of two tables as a kernel; anything else as it is."""
+    from gptm.kernels.function import Function, is_function
+
+    return Function(value) if is_function(value) else value
 
 
 class BoundKernel(ABC):
@@ -140,21 +168,10 @@ class BoundKernel(ABC):
     kernel: Kernel  # with its open parameters settled
     n: int
 
-    @abstractmethod
-    def labels(self) -> np.ndarray:
-        """(D,) integers, equal for training documents that the kernel cannot tell apart.
-
-        What a document has for itself alone, `own_part`, does not count.
-        """
-
     @property
-    def own_part(self) -> float:
-        """The part of every document's variance that it shares with no other document."""
-        return 0.0
-
     @abstractmethod
-    def gram(self, rows: np.ndarray | None = None) -> Array:
-        """The kernel among the training documents, or some of them."""
+    def structure(self) -> Structure:
+        """What the kernel among the training documents is made of."""
 
     @property
     @abstractmethod
@@ -162,16 +179,12 @@ class BoundKernel(ABC):
         """What the kernel knows of the training documents, in the form that `read` gives."""
 
     @abstractmethod
-    def read(self, frame: pd.DataFrame | None, n_documents: int) -> Any:
+    def read(self, new: Documents) -> Any:
         """What the kernel needs of new documents. Without metadata they fall back to the prior."""
 
     @abstractmethod
-    def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> Array | None:
-        """(n, m) new documents against training documents, or some of them; None where all are zero."""
-
-    @abstractmethod
-    def own_gram(self, new: Any, joint: bool) -> Array:
-        """(n,) the new documents' own variances, or with `joint` (n, n) among them."""
+    def place(self, new: Any, joint: bool = False) -> Placement:
+        """Where new documents, as `read`, stand; `joint` where they are predicted together."""
 
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
@@ -183,52 +196,81 @@ class BoundKernel(ABC):
         return True
 
     @cached_property
-    def _groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """One training document of each group that the kernel cannot tell apart, and everybody's group."""
-        _, first, groups = np.unique(self.labels(), return_index=True, return_inverse=True)
-        if len(first) == self.n:
-            return np.arange(self.n), np.arange(self.n)
-        return first, groups
-
-    @cached_property
     def operator(self) -> Operator:
-        """One decomposition, of low rank where documents share values or the kernel is smooth."""
-        first, groups = self._groups
-        check_memory(len(first), self.kernel)
-        if len(first) < self.n:
-            shared = self.gram(first) - self.own_part * np.eye(len(first))
-            return LowRank.from_groups(shared, groups, self.own_part)
-        dense = Spectral.from_dense(self.gram())
-        keep = dense.values > 0
-        if keep.sum() > self.n / 2:
-            return dense
-        assert dense.vectors is not None
-        return LowRank(dense.values[keep], np.ascontiguousarray(dense.vectors[:, keep]), groups)
-
-    def mean_diagonal(self) -> float:
-        """Mean prior variance over the training documents."""
-        return float(self.own_gram(self.training, joint=False).mean())
-
-    def scaled(self, factor: float) -> "BoundKernel":
-        """A multiple of this kernel over the same documents."""
-        from gptm.kernels.algebra import CompositeBound, Scaled
-
-        return CompositeBound(Scaled(factor, self.kernel), [self])
+        """How to solve with it."""
+        return build_operator(self.structure)
 
     def cross(self, new: Any, joint: bool = False) -> Cross:
         """The kernel's word on new documents as `read`; `joint` where they are predicted together."""
-        own = self.own_gram(new, joint=False)
         if joint:
-            check_memory(len(own), self.kernel)
-            own = self.own_gram(new, joint=True)
-        operator = self.operator
-        assert isinstance(operator, LowRank | Spectral)
-        rows = self._groups[0] if isinstance(operator, LowRank) else None
-        return SpectralCross(operator, self.cross_gram(new, rows), own)
+            check_memory(self.place(new).n, self.kernel)
+        return self.operator.cross(self.place(new, joint))
+
+    def mean_diagonal(self) -> float:
+        """Mean prior variance over the training documents."""
+        return self.structure.mean_diagonal()
+
+    def scaled(self, factor: float) -> "BoundKernel":
+        """A multiple of this kernel over the same documents."""
+        from gptm.kernels.algebra import Scaled, ScaledBound
+
+        return ScaledBound(Scaled(factor, self.kernel), [self])
+
+    # Written out: for products of kernels, for sampling, and for tests.
+
+    def labels(self) -> np.ndarray:
+        """(D,) integers, equal for training documents that the kernel cannot tell apart.
+
+        What a document has for itself alone, `own_part`, does not count.
+        """
+        return np.arange(self.n)
+
+    def alone(self) -> np.ndarray:
+        """(D,) whether a training document has nothing in common with any other, for want of a value."""
+        return np.zeros(self.n, dtype=bool)
+
+    @property
+    def own_part(self) -> float:
+        """The part of every document's variance that it shares with no other document."""
+        return 0.0
+
+    def gram(self) -> Array:
+        """(D, D) the kernel among the training documents."""
+        return self._written_out
+
+    @cached_property
+    def _written_out(self) -> Array:
+        check_memory(self.n, self.kernel)
+        return self.structure.to_dense()
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        """Training documents against training documents, each pair taken as two, without `own_part`."""
+        found = self._written_out[np.ix_(rows, others)]
+        return found - self.own_part * np.equal.outer(rows, others)
+
+    def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> Array:
+        """(n, m) new documents against training documents, or some of them."""
+        found = cross_covariances(self.structure, self.place(new))[0]
+        return found if rows is None else found[:, rows]
+
+    def own_gram(self, new: Any, joint: bool) -> Array:
+        """(n,) the new documents' own variances, or with `joint` (n, n) among them."""
+        placed = self.place(new, joint)
+        if joint or placed.weights:
+            found = cross_covariances(self.structure, placed)[1]
+            return found if joint else np.diagonal(found)
+        return placed.own if placed.features is None else placed.own + placed.features.row_squares()
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if issparse(one) or issparse(other):
+        both = issparse(one) and issparse(other) and one.shape == other.shape
+        return bool(both and (one != other).nnz == 0)
+    return bool(np.array_equal(one, other))
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray | pd.DataFrame):
+    if isinstance(value, np.ndarray | pd.DataFrame) or issparse(value):
         return f"<{' x '.join(map(str, value.shape))} matrix>"
     return repr(value)
 
@@ -244,5 +286,6 @@ def check_memory(n: int, kernel: Kernel) -> None:
         raise ValueError(
             f"{kernel!r} tells {n:,} documents apart and would need about {needed / 2**30:.0f} GB; this machine "
             f"has {available / 2**30:.0f} GB. Round the columns it reads (for example dates to months), so that "
-            "more documents share a value, or fit to fewer documents."
+            "more documents share a value; use a kernel that stays small (Linear, Categorical, Embedding, Graph, "
+            "NearestNeighbors, and sums of these); or fit to fewer documents."
         )

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Kernel
+from gptm.kernels.base import BoundKernel, Documents, Kernel
 from gptm.metadata import column, level_names
+from gptm.operators import Block, Features, Placement, Structure, pointing
 
 ALONE = -1  # no value, or at transform a level that no training document has
 
@@ -40,14 +41,15 @@ class Categorical(Kernel):
         self.column = column
         self.name = name
 
+    def column_names(self) -> tuple[str, ...]:
+        return (self.column,)
+
     def read(self, frame: pd.DataFrame | None) -> np.ndarray:
         """(n,) names of levels, None where missing."""
         return level_names(column(frame, self.column, repr(self)))
 
-    def bind(
-        self, frame: pd.DataFrame | None, n_documents: int, y: Any = None
-    ) -> "CategoricalBound":
-        names = self.read(frame)
+    def bind(self, documents: Documents) -> "CategoricalBound":
+        names = self.read(documents.frame)
         levels = sorted({name for name in names if name is not None})
         if not levels:
             raise ValueError(
@@ -62,37 +64,52 @@ class Categorical(Kernel):
 
 
 class CategoricalBound(BoundKernel):
+    """Groups of documents: `gamma` within a group, and `own_part` for each document alone."""
+
+    gamma = 1.0
+
     def __init__(self, kernel: Any, levels: list[str], codes: np.ndarray):
         self.kernel: Any = kernel
         self.levels = levels
         self.codes = codes
         self.n = len(codes)
 
+    @property
+    def structure(self) -> Structure:
+        return Structure(self.n, *self._parts(self.codes))
+
+    def place(self, new: np.ndarray, joint: bool = False) -> Placement:
+        return Placement(len(new), *self._parts(new))
+
+    def _parts(self, codes: np.ndarray) -> tuple[Features | None, Array]:
+        """Features, and what each document has for itself: a level of its own where there is none."""
+        own = np.where(codes >= 0, self.own_part, self.own_part + self.gamma)
+        width = max(len(self.levels), int(self.codes.max(initial=-1)) + 1)
+        if width == 0:
+            return None, own
+        return Features([Block(pointing(codes, width, np.sqrt(self.gamma)), None)]), own
+
     def labels(self) -> np.ndarray:
-        return np.where(self.codes >= 0, self.codes, len(self.levels) + np.arange(self.n))
+        return np.where(self.codes >= 0, self.codes, self.n + np.arange(self.n))
+
+    def alone(self) -> np.ndarray:
+        return self.codes < 0
 
     @property
     def training(self) -> np.ndarray:
         return self.codes
 
-    def gram(self, rows: np.ndarray | None = None) -> Array:
-        return self.own_gram(self.codes if rows is None else self.codes[rows], joint=True)
+    def read(self, new: Documents) -> np.ndarray:
+        if new.frame is None:
+            return np.full(new.n, ALONE)
+        return codes_of(self.kernel.read(new.frame), self.levels)
 
-    def read(self, frame: pd.DataFrame | None, n_documents: int) -> np.ndarray:
-        if frame is None:
-            return np.full(n_documents, ALONE)
-        return codes_of(self.kernel.read(frame), self.levels)
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return self.cross_gram(self.codes[rows], others)
 
     def cross_gram(self, new: np.ndarray, rows: np.ndarray | None = None) -> Array:
         codes = self.codes if rows is None else self.codes[rows]
-        return ((new[:, None] == codes) & (new >= 0)[:, None]).astype(np.float64)
-
-    def own_gram(self, new: Any, joint: bool) -> Array:
-        if not joint:
-            return np.ones(len(new))
-        result = ((new[:, None] == new) & (new >= 0)).astype(np.float64)
-        np.fill_diagonal(result, 1.0)
-        return result
+        return self.gamma * ((new[:, None] == codes) & (new >= 0)[:, None])
 
     def arrays(self) -> dict[str, np.ndarray]:
         text = json.dumps(self.levels).encode()

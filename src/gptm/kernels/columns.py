@@ -9,7 +9,9 @@ import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Kernel
+from gptm._warnings import warn
+from gptm.kernels.base import Documents, Kernel
+from gptm.kernels.points import PointBound
 from gptm.metadata import column, is_date, numbers, parse_days
 
 
@@ -22,6 +24,9 @@ class _ColumnKernel(Kernel):
     def covariance(self) -> gp.Kernel:
         """The function of two sets of points."""
 
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
     def settle(self, points: Array) -> "_ColumnKernel":
         """The same kernel with open parameters filled from the training points."""
         return self
@@ -32,20 +37,21 @@ class _ColumnKernel(Kernel):
         values = [numbers(one, name) for one, name in zip(series, self.columns, strict=True)]
         return np.column_stack(values), np.array([is_date(one) for one in series])
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "ColumnBound":
-        points, dates = self.read(frame)
+    def bind(self, documents: Documents) -> "ColumnBound":
+        points, dates = self.read(documents.frame)
         if np.isnan(points).any(axis=1).all() and len(points) > 0:
             raise ValueError(
                 f"{self!r} has no document to learn from: every row misses a value in "
                 f"{', '.join(map(repr, self.columns))}. Leave this kernel out, or fill the column."
             )
+        warn_constant(self, self.columns, points)
         return ColumnBound(self.settle(points), points, dates)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "ColumnBound":
         return ColumnBound(self, arrays["points"], arrays["dates"])
 
 
-class ColumnBound(BoundKernel):
+class ColumnBound(PointBound):
     """A column kernel over training points. A missing value leaves the document to the prior."""
 
     def __init__(self, kernel: _ColumnKernel, points: Array, dates: np.ndarray):
@@ -57,20 +63,22 @@ class ColumnBound(BoundKernel):
 
     def labels(self) -> np.ndarray:
         labels = np.unique(self.points, axis=0, return_inverse=True)[1]
-        alone = np.isnan(self.points).any(1)  # documents that miss a value
-        return np.where(alone, len(labels) + np.arange(len(labels)), labels)
+        return np.where(self.alone(), self.n + np.arange(self.n), labels)
 
-    def gram(self, rows: np.ndarray | None = None) -> Array:
-        return self._among(self.points if rows is None else self.points[rows])
+    def alone(self) -> np.ndarray:
+        return np.asarray(np.isnan(self.points).any(1))
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return self.cross_gram(self.points[rows], others)
 
     @property
     def training(self) -> Array:
         return self.points
 
-    def read(self, frame: pd.DataFrame | None, n_documents: int) -> Array:
-        if frame is None:
-            return np.full((n_documents, self.points.shape[1]), np.nan)
-        points, dates = self.kernel.read(frame)
+    def read(self, new: Documents) -> Array:
+        if new.frame is None:
+            return np.full((new.n, self.points.shape[1]), np.nan)
+        points, dates = self.kernel.read(new.frame)
         for name, now, then, values in zip(
             self.kernel.columns, dates, self.dates, points.T, strict=True
         ):
@@ -151,7 +159,7 @@ class OnColumns(_ColumnKernel):
                 f"{type(kernel).__name__}."
             )
         self.kernel = kernel
-        self.columns = _checked_columns("OnColumns", columns)
+        self.columns = checked_columns("OnColumns", columns)
         self.name = name
 
     def covariance(self) -> gp.Kernel:
@@ -196,7 +204,7 @@ class RBF(_LengthScaled):
         length_scale: float | Sequence[float] | None = None,
         name: str | None = None,
     ):
-        self.columns = _checked_columns("RBF", columns)
+        self.columns = checked_columns("RBF", columns)
         self.length_scale = length_scale
         self.name = name
 
@@ -233,7 +241,7 @@ class Matern(_LengthScaled):
         length_scale: float | Sequence[float] | None = None,
         name: str | None = None,
     ):
-        self.columns = _checked_columns("Matern", columns)
+        self.columns = checked_columns("Matern", columns)
         self.nu = nu
         self.length_scale = length_scale
         self.name = name
@@ -272,7 +280,7 @@ class Periodic(_ColumnKernel):
         length_scale: float = 1.0,
         name: str | None = None,
     ):
-        self.columns = _checked_columns("Periodic", columns)
+        self.columns = checked_columns("Periodic", columns)
         self.period = period
         self.length_scale = length_scale
         self.name = name
@@ -287,12 +295,26 @@ class Periodic(_ColumnKernel):
         )
 
 
-def _checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:
+def checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:
     if not columns or not all(isinstance(name, str) for name in columns):
         raise ValueError(
             f"{kind} expects one or more column names, for example {kind}('date'); got {columns!r}."
         )
     return tuple(columns)
+
+
+def warn_constant(kernel: Kernel, columns: Sequence[str], points: Array) -> None:
+    """Say which columns tell no document from another."""
+    constant = [
+        name
+        for name, values in zip(columns, points.T, strict=True)
+        if len(known := values[~np.isnan(values)]) > 1 and np.ptp(known) == 0
+    ]
+    if constant:
+        warn(
+            f"{kernel!r}: every document has the same value in {', '.join(map(repr, constant))}, so it says nothing "
+            "about them. Leave it out, or check the column."
+        )
 
 
 def _checked_length_scale(kernel: _LengthScaled) -> Any:

@@ -1,13 +1,10 @@
 """Kernels without similarity: the paper's KI, and the absence of any GP term."""
 
-from typing import Any
-
 import numpy as np
-import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Kernel
-from gptm.operators import Spectral, SpectralCross
+from gptm.kernels.base import BoundKernel, Documents, Kernel
+from gptm.operators import Placement, Structure
 
 
 class Identity(Kernel):
@@ -23,31 +20,33 @@ class Identity(Kernel):
     def __init__(self, *, name: str | None = None):
         self.name = name
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "IdentityBound":
-        return IdentityBound(self, n_documents)
+    def bind(self, documents: Documents) -> "IdentityBound":
+        return IdentityBound(self, documents.n)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "IdentityBound":
         return IdentityBound(self, int(arrays["n"][0]))
 
 
 class IdentityBound(BoundKernel):
+    variance = 1.0
+
     def __init__(self, kernel: Identity, n: int):
         self.kernel = kernel
         self.n = n
 
     @property
-    def operator(self) -> Spectral:
-        return Spectral.constant_diagonal(self.n, 1.0)
+    def structure(self) -> Structure:
+        return Structure(self.n, None, np.full(self.n, self.variance))
+
+    def place(self, new: int, joint: bool = False) -> Placement:
+        return Placement(new, None, np.full(new, self.variance))
 
     @property
     def own_part(self) -> float:
-        return 1.0
+        return self.variance
 
     def labels(self) -> np.ndarray:
         return np.zeros(self.n, dtype=np.int64)
-
-    def gram(self, rows: np.ndarray | None = None) -> Array:
-        return np.eye(self.n if rows is None else len(rows))
 
     @property
     def reads_metadata(self) -> bool:
@@ -57,17 +56,14 @@ class IdentityBound(BoundKernel):
     def training(self) -> int:
         return self.n
 
-    def read(self, frame: pd.DataFrame | None, n_documents: int) -> int:
-        return n_documents
+    def read(self, new: Documents) -> int:
+        return new.n
 
-    def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> None:
-        return None
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return np.zeros((len(rows), len(others)))
 
-    def own_gram(self, new: int, joint: bool) -> Array:
-        return np.eye(new) if joint else np.ones(new)
-
-    def cross(self, new: int, joint: bool = False) -> SpectralCross:
-        return SpectralCross(self.operator, None, self.own_gram(new, joint=False))
+    def cross_gram(self, new: int, rows: np.ndarray | None = None) -> Array:
+        return np.zeros((new, self.n if rows is None else len(rows)))
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"n": np.array([self.n])}
@@ -76,15 +72,7 @@ class IdentityBound(BoundKernel):
 class NothingBound(IdentityBound):
     """No GP term at all: F is zero and the model is the correlated topic model."""
 
+    variance = 0.0
+
     def __init__(self, n: int):
         super().__init__(Identity(), n)
-
-    @property
-    def operator(self) -> Spectral:
-        return Spectral.constant_diagonal(self.n, 0.0)
-
-    def gram(self, rows: np.ndarray | None = None) -> Array:
-        return 0.0 * super().gram(rows)
-
-    def own_gram(self, new: int, joint: bool) -> Array:
-        return np.zeros((new, new)) if joint else np.zeros(new)

@@ -9,8 +9,7 @@ import pandas as pd
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from gptm._types import Array
-from gptm.kernels.base import Kernel
+from gptm.kernels.base import Documents, Kernel
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of
 from gptm.metadata import column, level_names
 
@@ -40,7 +39,8 @@ class MustLink(Kernel):
     Examples
     --------
     >>> from gptm import kernels as k
-    >>> k.MustLink(pairs=[(0, 1), (1, 2)]).bind(None, 4).gram()
+    >>> from gptm.kernels import Documents
+    >>> k.MustLink(pairs=[(0, 1), (1, 2)]).bind(Documents(4)).gram()
     array([[2., 1., 1., 0.],
            [1., 2., 1., 0.],
            [1., 1., 2., 0.],
@@ -64,11 +64,15 @@ class MustLink(Kernel):
         self.diagonal = diagonal
         self.name = name
 
-    def bind(self, frame: pd.DataFrame | None, n_documents: int, y: Any = None) -> "MustLinkBound":
+    def column_names(self) -> tuple[str, ...]:
+        return () if self.column is None else (self.column,)
+
+    def bind(self, documents: Documents) -> "MustLinkBound":
+        n_documents, y = documents.n, documents.y
         if self.pairs is not None:
             return MustLinkBound(self, [], _closure(self.pairs, n_documents))
         if self.column is not None:
-            names = self.read(frame)
+            names = self.read(documents.frame)
         elif y is not None:
             names = _labels(pd.Series(np.asarray(y).ravel()))
             if len(names) != n_documents:
@@ -109,20 +113,8 @@ class MustLinkBound(CategoricalBound):
     def reads_metadata(self) -> bool:
         return self.by_column
 
-    def read(self, frame: pd.DataFrame | None, n_documents: int) -> np.ndarray:
-        if not self.by_column:
-            return np.full(n_documents, ALONE)
-        return super().read(frame, n_documents)
-
-    def cross_gram(self, new: np.ndarray, rows: np.ndarray | None = None) -> Array:
-        return self.gamma * super().cross_gram(new, rows)
-
-    def own_gram(self, new: Any, joint: bool) -> Array:
-        result = self.gamma * super().own_gram(new, joint)
-        if not joint:
-            return np.full(len(new), self.variance)
-        np.fill_diagonal(result, self.variance)
-        return result
+    def read(self, new: Documents) -> np.ndarray:
+        return super().read(new) if self.by_column else np.full(new.n, ALONE)
 
 
 def _labels(values: pd.Series) -> np.ndarray:
@@ -148,7 +140,9 @@ def _closure(pairs: Any, n_documents: int) -> np.ndarray:
     groups = connected_components(graph, directed=False)[1].astype(np.int64)
     linked = np.zeros(n_documents, dtype=bool)
     linked[links.ravel()] = True
-    return np.where(linked, groups, ALONE)
+    codes = np.full(n_documents, ALONE)
+    codes[linked] = np.unique(groups[linked], return_inverse=True)[1]
+    return codes
 
 
 def _checked_constants(kernel: MustLink) -> tuple[float, float]:

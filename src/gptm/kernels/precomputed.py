@@ -9,7 +9,8 @@ from scipy.sparse import issparse
 
 from gptm._types import Array
 from gptm._warnings import warn
-from gptm.kernels.base import BoundKernel, Kernel
+from gptm.kernels.base import Documents, Kernel
+from gptm.kernels.points import PointBound
 from gptm.metadata import column
 from gptm.operators.spectral import check_spectrum
 
@@ -45,9 +46,11 @@ class Precomputed(Kernel):
         self.id = id
         self.name = name
 
-    def bind(
-        self, frame: pd.DataFrame | None, n_documents: int, y: Any = None
-    ) -> "PrecomputedBound":
+    def column_names(self) -> tuple[str, ...]:
+        return () if self.id is None else (self.id,)
+
+    def bind(self, documents: Documents) -> "PrecomputedBound":
+        n_documents = documents.n
         values = _checked_matrix(self.matrix)
         if self.id is None:
             if len(values) != n_documents:
@@ -58,11 +61,13 @@ class Precomputed(Kernel):
                 )
             rows = np.arange(n_documents)
         else:
-            rows = self._rows(frame)
-            if (rows < 0).any():
+            rows = self._rows(documents.frame)
+            missing = column(documents.frame, self.id, repr(self)).isna().to_numpy()
+            unknown = (rows < 0) & ~missing
+            if unknown.any() or missing.all():
                 raise ValueError(
-                    f"every training document needs a row in the precomputed kernel; {(rows < 0).sum()} values "
-                    f"of column {self.id!r} are not among its {len(values)} rows."
+                    f"every training document with an id needs a row in the precomputed kernel; {unknown.sum()} "
+                    f"values of column {self.id!r} are not among its {len(values)} rows, {missing.sum()} are missing."
                 )
         if len(values) > n_documents:  # the operator checks the training documents' part only
             check_spectrum(eigvalsh(values))
@@ -86,7 +91,9 @@ class Precomputed(Kernel):
         return labels.get_indexer(pd.Index(ids))
 
 
-class PrecomputedBound(BoundKernel):
+class PrecomputedBound(PointBound):
+    surely_definite = False
+
     def __init__(self, kernel: Precomputed, values: Array, rows: np.ndarray):
         self.kernel: Precomputed = kernel
         self.values = values
@@ -94,17 +101,20 @@ class PrecomputedBound(BoundKernel):
         self.n = len(rows)
 
     def labels(self) -> np.ndarray:
-        return self.rows
+        return np.where(self.alone(), len(self.values) + np.arange(self.n), self.rows)
 
-    def gram(self, rows: np.ndarray | None = None) -> Array:
-        chosen = self.rows if rows is None else self.rows[rows]
-        return self.values[np.ix_(chosen, chosen)]
+    def alone(self) -> np.ndarray:
+        return self.rows < 0
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return self.cross_gram(self.rows[rows], others)
 
     @property
     def training(self) -> np.ndarray:
         return self.rows
 
-    def read(self, frame: pd.DataFrame | None, n_documents: int) -> np.ndarray:
+    def read(self, new: Documents) -> np.ndarray:
+        frame, n_documents = new.frame, new.n
         if self.kernel.id is not None and frame is not None:
             rows = self.kernel._rows(frame)
             remedy = f"Their values of column {self.kernel.id!r} are not in the matrix."
@@ -121,13 +131,13 @@ class PrecomputedBound(BoundKernel):
 
     def cross_gram(self, new: np.ndarray, rows: np.ndarray | None = None) -> Array:
         chosen = self.rows if rows is None else self.rows[rows]
-        known = new >= 0
+        there, here = new >= 0, chosen >= 0
         result = np.zeros((len(new), len(chosen)))
-        result[known] = self.values[np.ix_(new[known], chosen)]
+        result[np.ix_(there, here)] = self.values[np.ix_(new[there], chosen[here])]
         return result
 
     def own_gram(self, new: np.ndarray, joint: bool) -> Array:
-        average = float(np.diagonal(self.values)[self.rows].mean())
+        average = float(np.diagonal(self.values)[self.rows[self.rows >= 0]].mean())
         known = new >= 0
         own = np.full(len(new), average)
         own[known] = np.diagonal(self.values)[new[known]]

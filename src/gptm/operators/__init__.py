@@ -1,12 +1,38 @@
 """How to multiply and solve with a kernel over documents; nothing here knows of text.
 
-An operator stands for the (D, D) matrix of one kernel over the training documents, a `Cross` for what that
-kernel says of new documents. A new one is a new file here and a row in the contract test.
+A `Structure` says what the (D, D) matrix of a kernel is made of, `build_operator` picks the operator that solves with
+it, and a `Placement` says where new documents stand. A new operator is a new file here and a row in the contract test.
 """
 
-from gptm.operators.base import Cross, Operator
+from gptm.operators.additive import Additive
+from gptm.operators.base import Cross, Operator, View
+from gptm.operators.build import build_operator, cross_covariances
 from gptm.operators.cross import SpectralCross
-from gptm.operators.lowrank import LowRank
+from gptm.operators.diagonal import Diagonal
+from gptm.operators.features import Block, Features, pointing
+from gptm.operators.matrixfree import MatrixFree
+from gptm.operators.sparse import Network, Sparse
 from gptm.operators.spectral import Spectral
+from gptm.operators.structure import Placement, Structure, sum_placements, sum_structures
 
-__all__ = ["Cross", "LowRank", "Operator", "Spectral", "SpectralCross"]
+__all__ = [
+    "Additive",
+    "Block",
+    "Cross",
+    "Diagonal",
+    "Features",
+    "MatrixFree",
+    "Network",
+    "Operator",
+    "Placement",
+    "Sparse",
+    "Spectral",
+    "SpectralCross",
+    "Structure",
+    "View",
+    "build_operator",
+    "cross_covariances",
+    "pointing",
+    "sum_placements",
+    "sum_structures",
+]

@@ -8,36 +8,46 @@ import numpy as np
 from gptm._types import Array
 
 if TYPE_CHECKING:
+    from gptm.operators.features import Features
     from gptm.operators.spectral import Spectral
+    from gptm.operators.structure import Placement
+
+
+class View(ABC):
+    """Columns of data Y (D, u) as an operator sees them.
+
+    What EM needs of D documents to move its K x K parameters are quadratic forms: one view answers for any
+    strengths `b` and any directions `U` (u, K). Below, a_i is (b_i 𝒦 + I)^-1 Y U[:, i].
+    """
+
+    @abstractmethod
+    def against(self, column: int, b: Array) -> Array:
+        """(len(b), u), row i is Y[:, column]' (b_i 𝒦 + I)^-1 Y."""
+
+    @abstractmethod
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        """(K, K) each: (Y U)' a, and a' a."""
+
+    @abstractmethod
+    def residuals(self, b: Array, U: Array) -> Array:
+        """(D, K) a itself."""
 
 
 class Operator(ABC):
     """A symmetric positive semi-definite (D, D) matrix 𝒦 that need not exist as an array.
 
-    Products, solves and traces act on vectors in the operator's own orthonormal coordinates: rotate the
-    data once, work there as long as parameters change, rotate the answer back. An operator without
-    a better choice keeps the documents' coordinates, and both rotations return what they are given.
-
-    `b` is a vector of non-negative strengths, one per column.
+    `b` is a vector of non-negative strengths.
     """
 
     n: int  # number of documents
 
-    def rotate(self, X: Array) -> Array:
-        """(D, m) documents' coordinates to the operator's own."""
-        return X
-
-    def unrotate(self, X: Array) -> Array:
-        """(D, m) the operator's coordinates back to documents'."""
-        return X
+    @abstractmethod
+    def view(self, Y: Array) -> View:
+        """Look at columns of data."""
 
     @abstractmethod
     def matmul(self, X: Array) -> Array:
         """𝒦 X."""
-
-    @abstractmethod
-    def solve(self, b: Array, X: Array) -> Array:
-        """Column i is (b_i 𝒦 + I)^-1 X[:, i]."""
 
     @abstractmethod
     def logdet(self, b: Array) -> Array:
@@ -45,19 +55,76 @@ class Operator(ABC):
 
     @abstractmethod
     def trace(self, b: Array) -> Array:
-        """tr 𝒦 (b_i 𝒦 + I)^-1 for every i."""
+        """tr 𝒦 (b_i 𝒦 + I)^-1 for every i, which is the derivative of `logdet`."""
 
     @abstractmethod
     def diagonal(self, b: Array) -> Array:
-        """(D, len(b)), diagonal of 𝒦 (b_i 𝒦 + I)^-1 in documents' coordinates."""
+        """(D, len(b)), diagonal of 𝒦 (b_i 𝒦 + I)^-1."""
 
     @abstractmethod
     def log_pseudo_determinant(self) -> tuple[float, int]:
         """log of the product of the non-zero eigenvalues of 𝒦, and their number."""
 
+    @abstractmethod
+    def cross(self, new: "Placement") -> "Cross":
+        """What 𝒦 says of new documents."""
+
+    def solve(self, b: Array, X: Array) -> Array:
+        """Column i is (b_i 𝒦 + I)^-1 X[:, i]."""
+        return self.view(X).residuals(b, np.eye(len(b)))
+
     def to_dense(self) -> Array:
         """𝒦 as an array, for small problems and tests."""
-        return self.unrotate(self.matmul(self.rotate(np.eye(self.n))))
+        return self.matmul(np.eye(self.n))
+
+
+class Base(Operator):
+    """An operator with a functional calculus: X' g(𝒦) Y is a sum over few nodes, for every function g.
+
+    X' g(𝒦) Y = sum_q g(nodes[q]) moments(X, Y)[q], so that one pass over the data serves all strengths. Features are
+    added on top of it by `Additive`.
+    """
+
+    nodes: Array  # (q,)
+
+    @abstractmethod
+    def moments(self, X: "Array | Features", Y: "Array | Features") -> Array:
+        """(q, x, y) for arrays or features X and Y of D rows."""
+
+    @abstractmethod
+    def carried(self, new: "Placement", alpha: Array) -> Array:
+        """(n, K) the prediction W 𝒦 alpha for new documents that hang on old ones."""
+
+    @abstractmethod
+    def carried_variance(self, new: "Placement", b: Array) -> Array:
+        """(n, len(b)) the variance of what new documents take from old ones, and of their own."""
+
+    def view(self, Y: Array) -> View:
+        return MomentView(self, Y)
+
+
+class MomentView(View):
+    """Data as seen by an operator with a functional calculus."""
+
+    def __init__(self, base: Base, Y: Array):
+        self.base, self.Y = base, Y
+        self.W = base.moments(Y, Y)
+
+    def against(self, column: int, b: Array) -> Array:
+        return damping(self.base, b).T @ self.W[:, column]
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        g = damping(self.base, b)
+        W = U.T @ self.W @ U  # (q, K, K)
+        return np.einsum("qij,qj->ij", W, g), np.einsum("qij,qi,qj->ij", W, g, g)
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        return self.base.solve(b, self.Y @ U)
+
+
+def damping(base: Base, b: Array) -> Array:
+    """(q, len(b)) values of (b 𝒦 + I)^-1 at the nodes."""
+    return 1.0 / (base.nodes[:, None] * b + 1.0)
 
 
 class Cross(ABC):

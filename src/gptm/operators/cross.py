@@ -1,11 +1,11 @@
-"""New documents against training documents whose kernel has a known spectrum."""
+"""New documents, against operators of different make."""
 
 import numpy as np
 
 from gptm._types import Array
-from gptm.operators.base import Cross
-from gptm.operators.lowrank import LowRank
+from gptm.operators.base import Base, Cross
 from gptm.operators.spectral import Spectral
+from gptm.operators.structure import Placement
 
 
 class SpectralCross(Cross):
@@ -14,38 +14,43 @@ class SpectralCross(Cross):
     Parameters
     ----------
     training : the operator 𝒦_ff.
-    Ktu : (n, m) covariances with the training documents, or with one of each of their groups; None
-        where all are zero.
-    Ktt : (n, n) covariances among the new documents, or (n,) where those are independent.
+    Ktx : (n, D) covariances with the training documents.
+    Ktt : (n, n) covariances among the new documents.
     """
 
-    def __init__(self, training: Spectral | LowRank, Ktu: Array | None, Ktt: Array):
+    def __init__(self, training: Spectral, Ktx: Array, Ktt: Array):
         self.training = training
-        self.Ktu = Ktu
+        self.Ktx = Ktx
         self.Ktt = Ktt
-        self._projected = None if Ktu is None else training.project(Ktu)  # 𝒦_*f Q
+        self._rotated = training.rotate(Ktx.T).T  # 𝒦_*f Q
 
     def mean(self, alpha: Array) -> Array:
-        if self.Ktu is None:
-            return np.zeros((len(self.Ktt), alpha.shape[1]))
-        return self.Ktu @ self.training.collect(alpha)
+        return self.Ktx @ alpha
 
     def variance(self, b: Array) -> Array:
-        own = self.Ktt if self.Ktt.ndim == 1 else np.diagonal(self.Ktt)
-        prior = own[:, None] * b
-        if self._projected is None:
-            return prior
-        known = self._projected**2 @ (b**2 / (self.training.values[:, None] * b + 1.0))
-        return np.maximum(prior - known, 0.0)  # rounding only: the difference is never negative
+        known = self._rotated**2 @ (b**2 / (self.training.values[:, None] * b + 1.0))
+        # Rounding only: the difference is never negative.
+        return np.maximum(np.diagonal(self.Ktt)[:, None] * b - known, 0.0)
 
     def conditional(self) -> Spectral:
-        if self._projected is None and self.Ktt.ndim == 1:
-            return Spectral(self.Ktt)
-        Ktt = np.diag(self.Ktt) if self.Ktt.ndim == 1 else self.Ktt
-        scale = float(np.trace(Ktt))
-        if self._projected is None:
-            return Spectral.from_dense(Ktt, scale)
         values = self.training.values
         inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-        Kbar = Ktt - (self._projected * inverse) @ self._projected.T
-        return Spectral.from_dense(0.5 * (Kbar + Kbar.T), scale)
+        Kbar = self.Ktt - (self._rotated * inverse) @ self._rotated.T
+        return Spectral.from_dense(0.5 * (Kbar + Kbar.T), float(np.trace(self.Ktt)))
+
+
+class CarriedCross(Cross):
+    """New documents that hang on old ones, or on none, each with a part of its own."""
+
+    def __init__(self, base: Base, new: Placement):
+        self.base, self.new = base, new
+
+    def mean(self, alpha: Array) -> Array:
+        return self.base.carried(self.new, alpha)
+
+    def variance(self, b: Array) -> Array:
+        return self.base.carried_variance(self.new, b)
+
+    def conditional(self) -> Spectral:
+        own = self.new.own
+        return Spectral(own) if own.ndim == 1 else Spectral.from_dense(own)

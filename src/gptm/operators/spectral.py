@@ -4,7 +4,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from gptm._types import Array
-from gptm.operators.base import Operator
+from gptm.operators.base import Cross, Operator, View
+from gptm.operators.structure import Placement
 
 
 class Spectral(Operator):
@@ -25,32 +26,22 @@ class Spectral(Operator):
         cutoff = check_spectrum(values, scale)
         return cls(np.where(values > cutoff, values, 0.0), np.ascontiguousarray(vectors))
 
-    @classmethod
-    def constant_diagonal(cls, n: int, value: float) -> "Spectral":
-        """`value` times the identity; with 0 the operator of a model without a GP term."""
-        return cls(np.full(n, float(value)))
-
-    def scaled(self, factor: float) -> "Spectral":
-        """A multiple of the same matrix."""
-        return Spectral(factor * self.values, self.vectors)
-
     def rotate(self, X: Array) -> Array:
+        """(D, m) documents' coordinates to those in which 𝒦 is diagonal."""
         return X if self.vectors is None else self.vectors.T @ X
 
     def unrotate(self, X: Array) -> Array:
+        """(D, m) and back."""
         return X if self.vectors is None else self.vectors @ X
 
-    def collect(self, X: Array) -> Array:
-        return X
-
-    def project(self, Ktu: Array) -> Array:
-        return self.rotate(Ktu.T).T
+    def view(self, Y: Array) -> "SpectralView":
+        return SpectralView(self, Y)
 
     def matmul(self, X: Array) -> Array:
-        return self.values[:, None] * X
+        return self.unrotate(self.values[:, None] * self.rotate(X))
 
-    def solve(self, b: Array, X: Array) -> Array:
-        return X / self._shifted(b)
+    def cross(self, new: Placement) -> Cross:
+        raise TypeError("a matrix alone says nothing of new documents")
 
     def logdet(self, b: Array) -> Array:
         return np.log(self._shifted(b)).sum(0)
@@ -68,6 +59,25 @@ class Spectral(Operator):
 
     def _shifted(self, b: Array) -> Array:
         return self.values[:, None] * b + 1.0
+
+
+class SpectralView(View):
+    """Data in the coordinates in which 𝒦 is diagonal."""
+
+    def __init__(self, operator: Spectral, Y: Array):
+        self.operator = operator
+        self.coordinates = operator.rotate(Y)
+
+    def against(self, column: int, b: Array) -> Array:
+        return (self.coordinates[:, [column]] / self.operator._shifted(b)).T @ self.coordinates
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        y = self.coordinates @ U
+        a = y / self.operator._shifted(b)
+        return y.T @ a, a.T @ a
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        return self.operator.unrotate((self.coordinates @ U) / self.operator._shifted(b))
 
 
 def check_spectrum(values: Array, scale: float = 0.0) -> float:

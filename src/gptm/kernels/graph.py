@@ -1,0 +1,306 @@
+"""Links between documents: citations, replies, dependencies."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix, issparse
+
+from gptm._warnings import warn
+from gptm.kernels.base import Documents
+from gptm.kernels.network import (
+    Form,
+    NetworkBound,
+    NetworkKernel,
+    NewNodes,
+    from_sparse_arrays,
+    sparse_arrays,
+    symmetrised,
+)
+from gptm.metadata import column, level_names, link_lists
+
+
+class Graph(NetworkKernel):
+    """Documents that link to each other are alike, and so are, less and less, those that they link to.
+
+    Parameters
+    ----------
+    column : str, optional
+        Column of the metadata with the ids of the documents that a document links to: a list, one id, or text with
+        ids between commas, semicolons, bars or spaces. Missing means no links.
+    id : str, optional
+        Column with the documents' own ids; without it the index of the table. With `adjacency`: column with a
+        document's row in the matrix.
+    adjacency : sparse or dense array of shape (n, n), optional
+        Instead of a column: weights of links, none negative. Without `id` its rows are the training documents in order;
+        with it the matrix may cover documents that come later.
+    form : {"smooth", "direct"}, default="smooth"
+        "smooth" is ((1 + kappa^2) I - S)^-nu, with S the links normalised by the numbers of links at both ends;
+        "direct" the paper's eq. 21, gamma for linked documents and `diagonal` for each.
+    kappa : float, default=0.3
+        For "smooth": the smaller, the further along the links documents are alike.
+    nu : {1, 2, 3}, default=2
+        For "smooth": the larger, the smoother.
+    gamma : float, default=1.0
+        For "direct": covariance of linked documents.
+    diagonal : float, optional
+        For "direct": variance of each document. By default the kernel takes one that is surely large enough for
+        positive definiteness.
+    name : str, optional
+        What tables call this term.
+
+    Notes
+    -----
+    Links count in both directions, once, and documents that link to themselves are no matter. A link to an id that
+    is not there yet is kept, and used when a document with that id arrives. New documents hang on the graph by
+    their links to training documents and theirs to them; the fitted model never changes.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.Graph("links", id="id")
+    Graph('links', id='id')
+    """
+
+    def __init__(
+        self,
+        column: str | None = None,
+        *,
+        id: str | None = None,
+        adjacency: Any = None,
+        form: Form = "smooth",
+        kappa: float = 0.3,
+        nu: int = 2,
+        gamma: float = 1.0,
+        diagonal: float | None = None,
+        name: str | None = None,
+    ):
+        if (column is None) == (adjacency is None):
+            raise ValueError(
+                "Graph expects a column of links, as in Graph('links', id='id'), or adjacency=, a matrix; got "
+                f"{'both' if column is not None else 'neither'}."
+            )
+        self.column = column
+        self.id = id
+        self.adjacency = adjacency
+        self.form = form
+        self.kappa = kappa
+        self.nu = nu
+        self.gamma = gamma
+        self.diagonal = diagonal
+        self.name = name
+
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.column, self.id) if name is not None)
+
+    def bind(self, documents: Documents) -> NetworkBound:
+        if self.adjacency is None:
+            return _bind_links(self, documents)
+        return _bind_matrix(self, documents)
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> NetworkBound:
+        if self.adjacency is not None:
+            return MatrixBound(self, from_sparse_arrays(arrays, "edges"), arrays["rows"])
+        ids, awaited = (_unpacked(arrays[name]) for name in ("ids", "awaited"))
+        links = from_sparse_arrays(arrays, "links")
+        return LinkBound(self, links, ids, awaited, bool(arrays["positional"][0]))
+
+    def ids(self, documents: Documents) -> list[str | None]:
+        """The documents' own ids as text, None where missing."""
+        frame = documents.frame
+        assert frame is not None
+        values = frame.index.to_series() if self.id is None else column(frame, self.id, repr(self))
+        return list(level_names(values))
+
+
+class LinkBound(NetworkBound):
+    """Links by ids."""
+
+    def __init__(
+        self,
+        kernel: Graph,
+        links: csr_matrix,
+        ids: list[str | None],
+        awaited: dict[str, list[int]],
+        positional: bool,
+    ):
+        super().__init__(kernel, symmetrised(links))
+        self.links = links  # (D, D) from the linking document to the linked one
+        self.ids = ids
+        self.awaited = awaited  # id that is not there yet: training documents that link to it
+        self.positional = positional  # ids are but the numbers of the rows
+        self._position = {name: row for row, name in enumerate(ids) if name is not None}
+
+    @property
+    def training(self) -> NewNodes:
+        """Themselves; by their links alone where nothing names them, as at transform."""
+        return NewNodes(self.links, np.full(self.n, -1)) if self.positional else super().training
+
+    def read(self, new: Documents) -> NewNodes:
+        frame = new.frame
+        if frame is None:
+            return NewNodes(csr_matrix((new.n, self.n)), np.full(new.n, -1))
+        links = link_lists(column(frame, self.kernel.column, repr(self.kernel)))
+        ids = self._known_ids(new)
+        same = np.array(
+            [self._position.get(name, -1) if name else -1 for name in ids], dtype=np.int64
+        )
+        targets = [
+            {self._position[name] for name in names if name in self._position}
+            | set(self.awaited.get(own or "", ()))
+            for names, own in zip(links, ids, strict=True)
+        ]
+        return NewNodes(_edges(targets, self.n), same)
+
+    def _known_ids(self, new: Documents) -> list[str | None]:
+        """Ids of new documents; rows that are merely numbered anew have none."""
+        assert new.frame is not None
+        if self.kernel.id is None:
+            numbered = self.positional and _numbered(new.frame)
+            return [None] * new.n if numbered else self.kernel.ids(new)
+        if self.kernel.id not in new.frame.columns:
+            return [None] * new.n
+        return list(self.kernel.ids(new))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return sparse_arrays(self.links, "links") | {
+            "ids": _packed(self.ids),
+            "awaited": _packed(self.awaited),
+            "positional": np.array([self.positional]),
+        }
+
+
+class MatrixBound(NetworkBound):
+    """Links by a matrix; `rows` says which of its rows the training documents are."""
+
+    def __init__(self, kernel: Graph, edges: csr_matrix, rows: np.ndarray):
+        super().__init__(kernel, edges)
+        self.rows = rows
+
+    @property
+    def reads_metadata(self) -> bool:
+        return self.kernel.id is not None
+
+    def read(self, new: Documents) -> NewNodes:
+        if self.kernel.id is None or new.frame is None:
+            return NewNodes(csr_matrix((new.n, self.n)), np.full(new.n, -1))
+        matrix = symmetrised(_checked(self.kernel.adjacency))
+        rows = _matrix_rows(self.kernel, new.frame, matrix.shape[0])
+        position = {row: place for place, row in enumerate(self.rows)}
+        same = np.array([position.get(row, -1) for row in rows], dtype=np.int64)
+        known = rows >= 0
+        edges = csr_matrix((new.n, self.n))
+        if known.any():
+            picked = matrix[rows[known]][:, self.rows].tocoo()
+            there = np.flatnonzero(known)[picked.row]
+            edges = csr_matrix((picked.data, (there, picked.col)), shape=(new.n, self.n))
+        return NewNodes(edges, same)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return sparse_arrays(self.edges, "edges") | {"rows": self.rows}
+
+
+def _bind_links(kernel: Graph, documents: Documents) -> LinkBound:
+    frame = documents.frame
+    links = link_lists(column(frame, kernel.column or "", repr(kernel)))
+    assert frame is not None
+    ids = kernel.ids(documents)
+    position = _positions(kernel, ids)
+    awaited: dict[str, list[int]] = {}
+    for row, names in enumerate(links):
+        for name in dict.fromkeys(names):
+            if name not in position:
+                awaited.setdefault(name, []).append(row)
+    targets = [{position[name] for name in names if name in position} for names in links]
+    _report(kernel, links, awaited)
+    positional = kernel.id is None and _numbered(frame)
+    return LinkBound(kernel, _edges(targets, documents.n), ids, awaited, positional)
+
+
+def _positions(kernel: Graph, ids: list[str | None]) -> dict[str, int]:
+    position: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if name is None:
+            continue
+        if name in position:
+            where = "the table's index" if kernel.id is None else f"column {kernel.id!r}"
+            raise ValueError(
+                f"{kernel!r} needs one id per document, but {name!r} in {where} names documents {position[name]} and "
+                f"{row}. Drop the repeats, or give them ids of their own."
+            )
+        position[name] = row
+    return position
+
+
+def _report(kernel: Graph, links: list[list[str]], awaited: dict[str, list[int]]) -> None:
+    """Say once how many links lead nowhere yet."""
+    n_links = sum(len(set(names)) for names in links)
+    if n_links == 0:
+        raise ValueError(
+            f"{kernel!r} has no link to learn from: every value of {kernel.column!r} is missing or empty. Leave this "
+            "kernel out, or fill the column."
+        )
+    n_awaited = sum(map(len, awaited.values()))
+    where = "the table's index" if kernel.id is None else f"column {kernel.id!r}"
+    if n_awaited:
+        example = next(iter(awaited))
+        warn(
+            f"{kernel!r}: {n_awaited:,} of {n_links:,} links lead to ids that are not in {where}, such as {example!r}. "
+            "They are kept, and used when a document with that id arrives."
+        )
+
+
+def _bind_matrix(kernel: Graph, documents: Documents) -> MatrixBound:
+    matrix = symmetrised(_checked(kernel.adjacency))
+    if kernel.id is None:
+        if matrix.shape[0] != documents.n:
+            raise ValueError(
+                f"adjacency has one row per training document: expected {documents.n}, got {matrix.shape[0]}. If it "
+                "covers other documents too, pass id=, a metadata column that says which row is which."
+            )
+        return MatrixBound(kernel, matrix, np.arange(documents.n))
+    rows = _matrix_rows(kernel, documents.frame, matrix.shape[0])
+    if (rows < 0).any() or len(np.unique(rows)) < len(rows):
+        raise ValueError(
+            f"every training document needs a row of its own in adjacency; column {kernel.id!r} has "
+            f"{(rows < 0).sum()} values that are none of its {matrix.shape[0]} rows, and "
+            f"{len(rows) - len(np.unique(rows))} that repeat."
+        )
+    return MatrixBound(kernel, matrix[rows][:, rows].tocsr(), rows)
+
+
+def _matrix_rows(kernel: Graph, frame: pd.DataFrame | None, size: int) -> np.ndarray:
+    values = pd.to_numeric(column(frame, kernel.id or "", repr(kernel)), errors="coerce")
+    rows = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    valid = np.isfinite(rows) & (rows >= 0) & (rows < size) & (rows == np.floor(rows))
+    return np.where(valid, rows, -1).astype(np.int64)
+
+
+def _checked(adjacency: Any) -> csr_matrix:
+    matrix = csr_matrix(adjacency if issparse(adjacency) else np.asarray(adjacency, dtype=float))
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"adjacency must be square; got shape {matrix.shape}.")
+    if not (np.isfinite(matrix.data).all() and (matrix.data >= 0).all()):
+        raise ValueError("adjacency must hold weights that are finite and not negative.")
+    return matrix
+
+
+def _edges(targets: list[set[int]], n_columns: int) -> csr_matrix:
+    indptr = np.concatenate([[0], np.cumsum([len(found) for found in targets])]).astype(np.int64)
+    indices = np.fromiter((to for found in targets for to in sorted(found)), dtype=np.int64)
+    return csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(targets), n_columns))
+
+
+def _numbered(frame: pd.DataFrame) -> bool:
+    """Whether the index only counts the rows, so that it names nothing."""
+    index = frame.index
+    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+
+
+def _packed(value: Any) -> np.ndarray:
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def _unpacked(array: np.ndarray) -> Any:
+    return json.loads(array.tobytes().decode())

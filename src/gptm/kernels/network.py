@@ -1,0 +1,190 @@
+"""Similarity along the edges of a graph between documents; where the edges come from is others' business."""
+
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, diags
+from scipy.sparse.linalg import eigsh
+
+from gptm._types import Array
+from gptm._validation import check_choice
+from gptm.kernels.base import BoundKernel, Kernel
+from gptm.operators import Network, Placement, Sparse, Structure
+
+Form = Literal["smooth", "direct"]
+POWER_STEPS = 30  # towards the largest eigenvalue; any number gives a valid bound
+
+
+class NetworkKernel(Kernel):
+    """A kernel over a weighted graph, in one of two forms.
+
+    smooth: ((1 + kappa^2) I - S)^-nu with S the graph normalised by its degrees, scaled to a mean variance of one.
+        What is known of a document spreads along paths, and 1 / kappa is how far.
+    direct: gamma times the weight of an edge and `diagonal` for each document, eq. 21 of the paper.
+    """
+
+    form: Form
+    kappa: float
+    nu: int
+    gamma: float
+    diagonal: float | None
+
+
+class NewNodes(NamedTuple):
+    """New documents: edges to training documents, or the training document that one is."""
+
+    edges: csr_matrix  # (n, D)
+    same: np.ndarray  # (n,), -1 for documents that are really new
+
+
+class NetworkBound(BoundKernel):
+    """A graph over training documents. New documents are attached as leaves, so nothing old ever changes."""
+
+    kernel: Any
+
+    def __init__(self, kernel: Any, edges: csr_matrix):
+        check_form(kernel)
+        self.kernel = kernel
+        self.edges = edges  # (D, D) symmetric, not negative, nothing on the diagonal
+        self.n = edges.shape[0]
+
+    @cached_property
+    def _degrees(self) -> Array:
+        return np.asarray(self.edges.sum(1)).ravel()
+
+    @cached_property
+    def structure(self) -> Structure:
+        return Structure(self.n, None, np.zeros(self.n), (self._graph,))
+
+    @cached_property
+    def _graph(self) -> Sparse:
+        if self.kernel.form == "smooth":
+            unscaled = Sparse(self._network, self._smoothing)
+            return unscaled.scaled(self._scale)
+        variance, gamma = self._variance, float(self.kernel.gamma)
+        return Sparse(self._network, lambda x: variance + gamma * x)
+
+    @cached_property
+    def _network(self) -> Network:
+        if self.kernel.form == "smooth":
+            root = np.sqrt(self._degrees)
+            inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+            return Network((diags(inverse) @ self.edges @ diags(inverse)).tocsr(), -1.0, 1.0)
+        return Network(self.edges, -self._radius, self._radius)
+
+    def _smoothing(self, x: Array) -> Array:
+        return (1.0 + self.kernel.kappa**2 - x) ** -float(self.kernel.nu)
+
+    @cached_property
+    def _scale(self) -> float:
+        """What makes the mean variance one."""
+        return self.n / float(Sparse(self._network, self._smoothing).trace(np.zeros(1))[0])
+
+    @cached_property
+    def _radius(self) -> float:
+        """A bound of the largest eigenvalue's size, for any graph: max (W x) / x over some positive x."""
+        x = self._degrees + 1e-3 * max(float(self._degrees.max(initial=0.0)), 1e-300)
+        for _ in range(POWER_STEPS):
+            x = self.edges @ x + 1e-3 * x
+            x /= x.max()
+        return float(((self.edges @ x) / x).max()) if self.edges.nnz else 1.0
+
+    @cached_property
+    def _variance(self) -> float:
+        """The diagonal of the direct form: as given, if that makes it positive definite."""
+        gamma, given = float(self.kernel.gamma), self.kernel.diagonal
+        safe = gamma * self._radius * (1.0 + 1e-6)
+        if given is None:
+            return safe
+        if given < safe:
+            smallest = -gamma * _lowest_eigenvalue(self.edges)
+            if not given > smallest * (1.0 + 1e-9):
+                raise ValueError(
+                    f"diagonal={given!r} does not make {self.kernel!r} positive definite; on these documents it "
+                    f"must be larger than {smallest:.6g}. Leave it out, and the kernel finds a value by itself."
+                )
+        return float(given)
+
+    @property
+    def training(self) -> NewNodes:
+        return NewNodes(csr_matrix((self.n, self.n)), np.arange(self.n))
+
+    def place(self, new: NewNodes, joint: bool = False) -> Placement:
+        smooth = self.kernel.form == "smooth"
+        weights, own = self._smooth_leaves(new.edges) if smooth else self._direct_leaves(new.edges)
+        known = np.flatnonzero(new.same >= 0)
+        if len(known):
+            others = diags((new.same < 0).astype(np.float64))
+            itself = (np.ones(len(known)), (known, new.same[known]))
+            weights = (others @ weights + csr_matrix(itself, shape=weights.shape)).tocsr()
+            own = np.where(new.same >= 0, 0.0, own)
+        return Placement(len(own), None, own, (weights,))
+
+    def _smooth_leaves(self, edges: csr_matrix) -> tuple[csr_matrix, Array]:
+        """f_* = (sum_j s_*j f_j + e) / (1 + kappa^2), s normalised as in the graph with the document in it."""
+        stay = 1.0 + self.kernel.kappa**2
+        degree = np.asarray(edges.sum(1)).ravel()
+        rows = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
+        joined = np.sqrt(degree[rows] * (self._degrees[edges.indices] + edges.data))
+        weights = csr_matrix(
+            (edges.data / joined / stay, edges.indices, edges.indptr), shape=edges.shape
+        )
+        return weights, np.full(edges.shape[0], self._scale / stay**self.kernel.nu)
+
+    def _direct_leaves(self, edges: csr_matrix) -> tuple[csr_matrix, Array]:
+        """f_* = gamma / c sum_j w_*j f_j + e, so that it varies with f_j by about gamma w_*j, and by c itself."""
+        variance, gamma = self._variance, float(self.kernel.gamma)
+        weights = edges * (gamma / variance)
+        taken = variance * np.asarray(weights.multiply(weights).sum(1)).ravel()
+        taken += gamma * np.asarray(weights.multiply(weights @ self.edges).sum(1)).ravel()
+        shrink = np.sqrt(np.minimum(1.0, variance / np.maximum(taken, 1e-300)))
+        own = np.maximum(variance - shrink**2 * taken, 0.0)
+        return (diags(shrink) @ weights).tocsr(), own
+
+
+def symmetrised(edges: csr_matrix) -> csr_matrix:
+    """The undirected graph: the larger of the two directions' weights, no document linked to itself."""
+    pairs = csr_matrix(edges, dtype=np.float64).tocoo()
+    other = pairs.row != pairs.col
+    kept = (pairs.data[other], (pairs.row[other], pairs.col[other]))
+    directed = csr_matrix(kept, shape=edges.shape)
+    result = directed.maximum(directed.T).tocsr()
+    result.eliminate_zeros()
+    result.sort_indices()
+    return result
+
+
+def sparse_arrays(matrix: csr_matrix, name: str) -> dict[str, np.ndarray]:
+    """A sparse matrix as arrays that can be saved."""
+    return {
+        f"{name}.data": matrix.data,
+        f"{name}.indices": matrix.indices,
+        f"{name}.indptr": matrix.indptr,
+        f"{name}.shape": np.array(matrix.shape),
+    }
+
+
+def from_sparse_arrays(arrays: dict[str, np.ndarray], name: str) -> csr_matrix:
+    parts = arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"]
+    return csr_matrix(parts, shape=tuple(arrays[f"{name}.shape"]))
+
+
+def check_form(kernel: Any) -> None:
+    """An error for constants that make no kernel."""
+    check_choice("form", kernel.form, ("smooth", "direct"))
+    for name in ("kappa", "gamma", "diagonal"):
+        value = getattr(kernel, name)
+        if value is None and name == "diagonal":
+            continue
+        if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+            raise ValueError(f"{name} must be a positive number; got {value!r} in {kernel!r}.")
+    if kernel.nu not in (1, 2, 3):
+        raise ValueError(f"nu must be 1, 2 or 3; got {kernel.nu!r} in {kernel!r}.")
+
+
+def _lowest_eigenvalue(edges: csr_matrix) -> float:
+    if edges.shape[0] <= 500:
+        return float(np.linalg.eigvalsh(edges.toarray())[0])
+    start = np.random.default_rng(0).standard_normal(edges.shape[0])
+    return float(eigsh(edges, k=1, which="SA", v0=start, return_eigenvectors=False)[0])

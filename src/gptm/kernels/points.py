@@ -1,0 +1,94 @@
+"""Kernels that are a function of two documents' values, whatever the function."""
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gptm._types import Array
+from gptm._warnings import warn
+from gptm.kernels.base import BoundKernel, check_memory
+from gptm.operators import Block, Features, Placement, Structure, pointing
+from gptm.operators import factor as factors
+
+_LARGE = 5000  # points from which on a decomposition takes minutes
+
+
+class PointBound(BoundKernel):
+    """A kernel known by its covariances; only distinct values count, however many documents share them."""
+
+    surely_definite = True  # False for what users bring, which has to be looked at as a whole
+
+    @abstractmethod
+    def labels(self) -> np.ndarray: ...
+
+    @abstractmethod
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array: ...
+
+    @abstractmethod
+    def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> Array: ...
+
+    @abstractmethod
+    def own_gram(self, new: Any, joint: bool) -> Array: ...
+
+    def gram(self) -> Array:
+        return self.own_gram(self.training, joint=True)
+
+    @cached_property
+    def structure(self) -> Structure:
+        alone = self.alone()
+        own = np.where(alone, self.own_gram(self.training, joint=False), self.own_part)
+        if alone.all():
+            return Structure(self.n, None, own)
+        _, groups = self._groups
+        table = self._factor.table
+        pointers = None if len(groups) == len(table) else pointing(groups, len(table))
+        if pointers is None:
+            table = table[groups]
+        return Structure(self.n, Features([Block(pointers, table)]), own)
+
+    def place(self, new: Any, joint: bool = False) -> Placement:
+        total = self.own_gram(new, joint)
+        n = len(total)
+        if self.alone().all():
+            return Placement(n, None, total)
+        first, _ = self._groups
+        phi = self.cross_gram(new, first[self._factor.anchors]) @ self._factor.whiten
+        # What the features leave out is a document's own; rounding apart, it is never negative.
+        own = total - phi @ phi.T if joint else np.maximum(total - (phi**2).sum(1), 0.0)
+        return Placement(n, Features([Block(None, phi)]), own)
+
+    @cached_property
+    def _groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """A document of each group that the kernel cannot tell apart, and everybody's group, -1 if alone."""
+        there = np.flatnonzero(~self.alone())
+        _, first, inverse = np.unique(self.labels()[there], return_index=True, return_inverse=True)
+        groups = np.full(self.n, -1)
+        groups[there] = inverse
+        if len(first) == self.n:  # in the documents' own order
+            return np.arange(self.n), np.arange(self.n)
+        return there[first], groups
+
+    @cached_property
+    def _factor(self) -> factors.Factor:
+        first, _ = self._groups
+        m = len(first)
+
+        def covariance(rows: np.ndarray, others: np.ndarray) -> Array:
+            return self.between(first[rows], first[others])
+
+        if self.surely_definite and m > factors.DENSE:
+            variances = self.own_gram(self.training, joint=False)[first] - self.own_part
+            max_rank = min(m // 3, factors.MAX_RANK)
+            found, left = factors.incomplete(covariance, variances, max_rank)
+            if left <= factors.TOL:
+                return found
+            if left <= 0.01 and m > _LARGE:
+                warn(
+                    f"{self.kernel!r} is approximated by {max_rank} features, which leave out up to {left:.1%} of "
+                    "a document's variance."
+                )
+                return found
+        check_memory(m, self.kernel)
+        return factors.decompose(covariance, m)

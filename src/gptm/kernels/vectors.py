@@ -1,0 +1,168 @@
+"""Linear similarity: of numeric columns, and of vectors such as embeddings. Weight space, whatever the size."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gptm._types import Array
+from gptm.kernels.base import BoundKernel, Documents, Kernel
+from gptm.kernels.columns import checked_columns, warn_constant
+from gptm.metadata import column, numbers, vectors
+from gptm.operators import Block, Features, Placement, Structure
+
+
+class _VectorKernel(Kernel):
+    """A kernel x' y of some numbers of the documents."""
+
+    @abstractmethod
+    def read(self, frame: pd.DataFrame | None) -> Array:
+        """(n, p) numbers; a row with a NaN is missing."""
+
+    @abstractmethod
+    def prepare(self, points: Array) -> tuple[Array, Array]:
+        """(p,) what is taken off the training points, and what they are divided by."""
+
+    @abstractmethod
+    def features(self, standardised: Array) -> Array:
+        """(n, p) rows whose products are the kernel."""
+
+    def bind(self, documents: Documents) -> "VectorBound":
+        points = self.read(documents.frame)
+        there = ~np.isnan(points).any(1)
+        if not there.any():
+            raise ValueError(
+                f"{self!r} has no document to learn from: every row misses a value. Leave this kernel out, or fill "
+                "the column."
+            )
+        centre, scale = self.prepare(points[there])
+        return VectorBound(self, self.features((points - centre) / scale), centre, scale)
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "VectorBound":
+        return VectorBound(self, arrays["rows"], arrays["centre"], arrays["scale"])
+
+
+class VectorBound(BoundKernel):
+    """Rows of features of the training documents, NaN where missing."""
+
+    def __init__(self, kernel: _VectorKernel, rows: Array, centre: Array, scale: Array):
+        self.kernel: _VectorKernel = kernel
+        self.rows = rows
+        self.centre, self.scale = centre, scale
+        self.n = len(rows)
+        self._variance = float((rows[~self.alone()] ** 2).sum(1).mean())
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(self.n, *self._parts(self.rows))
+
+    def place(self, new: Array, joint: bool = False) -> Placement:
+        return Placement(len(new), *self._parts(new))
+
+    def _parts(self, rows: Array) -> tuple[Features, Array]:
+        """A document without values varies as much as a training document on average."""
+        missing = np.array(np.isnan(rows).any(axis=1))
+        known = np.where(missing[:, None], 0.0, rows)
+        return Features([Block(None, known)]), np.where(missing, self._variance, 0.0)
+
+    def alone(self) -> np.ndarray:
+        return np.array(np.isnan(self.rows).any(axis=1))
+
+    @property
+    def training(self) -> Array:
+        return self.rows
+
+    def read(self, new: Documents) -> Array:
+        if new.frame is None:
+            return np.full((new.n, self.rows.shape[1]), np.nan)
+        points = self.kernel.read(new.frame)
+        if points.shape[1] != len(self.centre):
+            raise ValueError(
+                f"{self.kernel!r} was fitted to vectors of {len(self.centre)} numbers; these have {points.shape[1]}."
+            )
+        return self.kernel.features((points - self.centre) / self.scale)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"rows": self.rows, "centre": self.centre, "scale": self.scale}
+
+
+class Linear(_VectorKernel):
+    """Straight-line effects of numeric or date columns: each is standardised, all weigh the same.
+
+    Parameters
+    ----------
+    *columns : str
+        Numeric or date columns of the metadata.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.Linear("age", "income")
+    Linear('age', 'income')
+    """
+
+    def __init__(self, *columns: str, name: str | None = None):
+        self.columns = checked_columns("Linear", columns)
+        self.name = name
+
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def read(self, frame: pd.DataFrame | None) -> Array:
+        return np.column_stack(
+            [numbers(column(frame, name, repr(self)), name) for name in self.columns]
+        )
+
+    def prepare(self, points: Array) -> tuple[Array, Array]:
+        warn_constant(self, self.columns, points)
+        spread = points.std(axis=0)
+        return points.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+    def features(self, standardised: Array) -> Array:
+        return standardised / np.sqrt(len(self.columns))
+
+
+class Embedding(_VectorKernel):
+    """Vectors of the documents, such as embeddings of a language model: the cosine around their mean.
+
+    Parameters
+    ----------
+    column : str
+        Column of the metadata with a list or array of numbers per document, all of one length.
+    center : bool, default=True
+        Take off the training documents' mean vector first, which all of them share.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.Embedding("vector")
+    Embedding('vector')
+    """
+
+    def __init__(self, column: str, *, center: bool = True, name: str | None = None):
+        if not isinstance(column, str):
+            raise ValueError(
+                f"Embedding expects a column name, for example Embedding('vector'); got {column!r}."
+            )
+        self.column = column
+        self.center = center
+        self.name = name
+
+    def column_names(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def read(self, frame: pd.DataFrame | None) -> Array:
+        return vectors(column(frame, self.column, repr(self)), self.column)
+
+    def prepare(self, points: Array) -> tuple[Array, Array]:
+        centre = points.mean(axis=0)
+        return (centre if self.center else np.zeros_like(centre)), np.ones_like(centre)
+
+    def features(self, standardised: Array) -> Array:
+        lengths: Any = np.linalg.norm(standardised, axis=1, keepdims=True)
+        return standardised / np.where(lengths == 0, 1.0, lengths)

@@ -1,0 +1,298 @@
+"""Features on top of an operator with a functional calculus: 𝒦 = base + Phi Phi'."""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+
+from gptm._types import Array
+from gptm.operators.base import Base, Cross, Operator, View, damping
+from gptm.operators.diagonal import Diagonal
+from gptm.operators.features import Features
+from gptm.operators.spectral import Spectral
+from gptm.operators.structure import Placement
+
+_ENTRIES = 10**7  # of features that are written out at a time
+_PROBES = 32  # of the diagonal's estimate where features lie over a graph
+
+
+class Additive(Operator):
+    """𝒦 = base + Phi Phi', by Woodbury's identity: weight space for Phi, the base's calculus for the rest.
+
+    Per strength, one r x r system N = I + b Phi' (b base + I)^-1 Phi has to be solved; where the base is a
+    multiple of the identity, features are rotated once so that all of them are diagonal.
+    """
+
+    def __init__(self, base: Base, features: Features):
+        self.base = base
+        self.features = features
+        self.n = base.n
+        self._rotation: Array | None = None
+        self._last: tuple[bytes, _Inner] | None = None
+        if isinstance(base, Diagonal) and features.one_hot:
+            self._Z = base.squares(features)  # (q, r)
+        else:
+            Z = base.moments(features, features)  # (q, r, r)
+            self._Z = self._diagonalised(Z[0])[None] if len(Z) == 1 else Z
+
+    def _diagonalised(self, Z: Array) -> Array:
+        """The one diagonal that is left of Phi' Phi after rotating the features."""
+        diagonal = np.diagonal(Z).copy()
+        if np.abs(Z - np.diag(diagonal)).max(initial=0.0) > 1e-13 * diagonal.max(initial=0.0):
+            diagonal, self._rotation = eigh(Z)
+            diagonal[diagonal < len(Z) * np.finfo(float).eps * diagonal.max()] = 0.0
+        return diagonal
+
+    def rotated(self, X: Array) -> Array:
+        """Rows of features, or (r, m) what came of Phi' X, in the coordinates of N."""
+        return X if self._rotation is None else self._rotation.T @ X
+
+    def expand(self, Z: Array) -> Array:
+        """Phi Z for Z in the coordinates of N."""
+        return self.features.dot(Z if self._rotation is None else self._rotation @ Z)
+
+    def inner(self, b: Array) -> "_Inner":
+        """N for each strength, kept for the next question about the same ones."""
+        key = b.tobytes()
+        if self._last is None or self._last[0] != key:
+            g = damping(self.base, b)
+            kind = _DiagonalInner if self._Z.ndim == 2 else _DenseInner
+            self._last = (key, kind(g, self._Z, b))
+        return self._last[1]
+
+    def view(self, Y: Array) -> View:
+        return AlignedView(self, Y) if len(self.base.nodes) == 1 else AdditiveView(self, Y)
+
+    def matmul(self, X: Array) -> Array:
+        return self.base.matmul(X) + self.features.dot(self.features.t_dot(X))
+
+    def logdet(self, b: Array) -> Array:
+        return self.base.logdet(b) + self.inner(b).logdet()
+
+    def trace(self, b: Array) -> Array:
+        return self.base.trace(b) + self.inner(b).trace(damping(self.base, b) ** 2, self._Z)
+
+    def diagonal(self, b: Array) -> Array:
+        """With P = (b base + I)^-1 Phi it is that of the base plus diag(P N^-1 P')."""
+        inner = self.inner(b)
+        if isinstance(self.base, Diagonal):
+            g = 1.0 / (self.base.values[:, None] * b + 1.0)
+            return self.base.diagonal(b) + g**2 * self.quadratic(self.features, b)
+        result = self.base.diagonal(b)
+        rng = np.random.default_rng(0)
+        for i in range(len(b)):
+            probes = inner.root(i, rng.standard_normal((self.features.width, _PROBES)))
+            P = self.base.solve(np.repeat(b[i], _PROBES), self.expand(probes))
+            result[:, i] += (P**2).mean(1)
+        return result
+
+    def quadratic(self, features: Features, b: Array) -> Array:
+        """(n, len(b)) x' N^-1 x for the features x of any documents, some of them at a time."""
+        inner = self.inner(b)
+        pieces = 1 + features.n * features.width // _ENTRIES
+        parts = [features.take(rows) for rows in np.array_split(np.arange(features.n), pieces)]
+        return np.concatenate([inner.quadratic(self.rotated(p.to_dense().T).T) for p in parts])
+
+    def log_pseudo_determinant(self) -> tuple[float, int]:
+        nodes = self.base.nodes
+        if nodes.min() > 0:
+            log_base, rank = self.base.log_pseudo_determinant()
+            kind = _DiagonalInner if self._Z.ndim == 2 else _DenseInner
+            one = np.ones(1)
+            return log_base + float(kind(1.0 / nodes[:, None], self._Z, one).logdet()[0]), rank
+        bottom = self._Z[int(np.argmin(nodes))]
+        values = bottom if bottom.ndim == 1 else np.linalg.eigvalsh(bottom)
+        kept = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
+        rank = self.base.log_pseudo_determinant()[1] + int(kept.sum())
+        if len(nodes) == 1:
+            return float(np.log(values[kept]).sum()), rank
+        # b times any eigenvalue that is not zero leaves nothing of the identity beside it.
+        b = 1e13 / max(float(values.max(initial=0.0)), float(nodes.max()))
+        return float(self.logdet(np.array([b]))[0] - rank * np.log(b)), rank
+
+    def cross(self, new: Placement) -> Cross:
+        return AdditiveCross(self, new)
+
+    def limit(self) -> Array:
+        """(r,) or (r, r), what is left open of the weights once F is known: (I + Phi' base^-1 Phi)^-1."""
+        tiny = np.finfo(float).eps * max(float(self._Z.max(initial=0.0)), 1e-300)
+        inverse = 1.0 / np.maximum(self.base.nodes, tiny)
+        if self._Z.ndim == 2:
+            return 1.0 / (1.0 + inverse @ self._Z)
+        return np.asarray(
+            np.linalg.inv(np.eye(self._Z.shape[1]) + np.tensordot(inverse, self._Z, axes=1))
+        )
+
+
+class AlignedView(View):
+    """Data in orthonormal coordinates along the rotated features, over a multiple of the identity.
+
+    Forms are sums of squares here, exact however small the residuals are beside the data.
+    """
+
+    def __init__(self, operator: Additive, Y: Array):
+        self.operator, self.Y = operator, Y
+        z = operator._Z[0]
+        self.floor = float(operator.base.nodes[0])
+        self.values = z + self.floor
+        self.inverse_root = np.divide(1.0, np.sqrt(z), out=np.zeros_like(z), where=z > 0)
+        self.along = operator.rotated(operator.features.t_dot(Y)) * self.inverse_root[:, None]
+        values, vectors = np.linalg.eigh(Y.T @ Y - self.along.T @ self.along)
+        # (u, u), its square is what Y has across the features; less than nothing is rounding.
+        self.across = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+
+    def against(self, column: int, b: Array) -> Array:
+        along, across = self._damping(b)
+        found = (self.along[:, [column]] * along).T @ self.along
+        return found + np.outer(across, self.across[:, column] @ self.across)
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        along, across = self._damping(b)
+        y, rest = self.along @ U, self.across @ U
+        a, a_rest = y * along, rest * across
+        return y.T @ a + rest.T @ a_rest, a.T @ a + a_rest.T @ a_rest
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        along, across = self._damping(b)
+        less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
+        return (self.Y @ U) * across - self.operator.expand(less)
+
+    def _damping(self, b: Array) -> tuple[Array, Array]:
+        """(r, K) and (K,) values of (b 𝒦 + I)^-1 along and across the features."""
+        return 1.0 / (self.values[:, None] * b + 1.0), 1.0 / (self.floor * b + 1.0)
+
+
+class AdditiveView(View):
+    """Data as seen by features over a base."""
+
+    def __init__(self, operator: Additive, Y: Array):
+        self.operator, self.Y = operator, Y
+        self.W = operator.base.moments(Y, Y)  # (q, u, u)
+        X = operator.base.moments(operator.features, Y)  # (q, r, u)
+        self.X = np.stack([operator.rotated(x) for x in X])
+
+    def against(self, column: int, b: Array) -> Array:
+        g = damping(self.operator.base, b)
+        X = np.tensordot(g.T, self.X, axes=1)  # (K, r, u)
+        weights = self.operator.inner(b).solve(X[:, :, column].T * b)
+        return g.T @ self.W[:, column] - np.einsum("iru,ri->iu", X, weights)
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        g = damping(self.operator.base, b)
+        XU, weights = self._weights(b, U)
+        Q, R = np.zeros((2, len(b), len(b)))
+        for q, Z in enumerate(self.operator._Z):
+            explained = XU[q].T @ weights
+            direct = U.T @ self.W[q] @ U
+            among = weights.T @ (Z[:, None] * weights if Z.ndim == 1 else Z @ weights)
+            Q += (direct - explained) * g[q]
+            R += (direct - explained - explained.T + among) * np.outer(g[q], g[q])
+        return Q, R
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        _, weights = self._weights(b, U)
+        return self.operator.base.solve(b, self.Y @ U - self.operator.expand(weights))
+
+    def _weights(self, b: Array, U: Array) -> tuple[Array, Array]:
+        """(q, r, K) moments of features and directions, and (r, K) the posterior mean of the weights."""
+        XU = self.X @ U
+        g = damping(self.operator.base, b)
+        return XU, self.operator.inner(b).solve(np.einsum("qri,qi->ri", XU, g) * b)
+
+
+class _Inner:
+    """N = I + b sum_q g_q Z_q for every strength."""
+
+    def solve(self, X: Array) -> Array:
+        """Column i is N_i^-1 X[:, i]."""
+        raise NotImplementedError
+
+    def root(self, i: int, X: Array) -> Array:
+        """X turned by a root of N_i^-1: standard normal columns become draws with that covariance."""
+        raise NotImplementedError
+
+    def logdet(self) -> Array:
+        raise NotImplementedError
+
+    def trace(self, weights: Array, Z: Array) -> Array:
+        """tr(N_i^-1 sum_q weights[q, i] Z_q)."""
+        raise NotImplementedError
+
+    def quadratic(self, rows: Array) -> Array:
+        """(n, len(b)) x' N_i^-1 x for every row x."""
+        raise NotImplementedError
+
+
+class _DiagonalInner(_Inner):
+    def __init__(self, g: Array, Z: Array, b: Array):
+        self.N = 1.0 + (Z.T @ g) * b  # (r, K)
+
+    def solve(self, X: Array) -> Array:
+        return X / self.N
+
+    def root(self, i: int, X: Array) -> Array:
+        return X / np.sqrt(self.N[:, [i]])
+
+    def logdet(self) -> Array:
+        return np.log(self.N).sum(0)
+
+    def trace(self, weights: Array, Z: Array) -> Array:
+        return ((Z.T @ weights) / self.N).sum(0)
+
+    def quadratic(self, rows: Array) -> Array:
+        return rows**2 @ (1.0 / self.N)
+
+
+class _DenseInner(_Inner):
+    def __init__(self, g: Array, Z: Array, b: Array):
+        eye = np.eye(Z.shape[1])
+        sums = (np.tensordot(g[:, i], Z, axes=1) for i in range(len(b)))
+        self.factors = [cho_factor(eye + b[i] * N, lower=True) for i, N in enumerate(sums)]
+
+    def solve(self, X: Array) -> Array:
+        columns = [cho_solve(factor, X[:, i]) for i, factor in enumerate(self.factors)]
+        return np.column_stack(columns)
+
+    def root(self, i: int, X: Array) -> Array:
+        return np.asarray(solve_triangular(self.factors[i][0], X, lower=True, trans="T"))
+
+    def logdet(self) -> Array:
+        return np.array([2.0 * np.log(np.diagonal(L)).sum() for L, _ in self.factors])
+
+    def trace(self, weights: Array, Z: Array) -> Array:
+        sums = (np.tensordot(weights[:, i], Z, axes=1) for i in range(len(self.factors)))
+        return np.array(
+            [np.trace(cho_solve(f, S)) for f, S in zip(self.factors, sums, strict=True)]
+        )
+
+    def quadratic(self, rows: Array) -> Array:
+        halves = (solve_triangular(L, rows.T, lower=True) for L, _ in self.factors)
+        return np.column_stack([(half**2).sum(0) for half in halves])
+
+
+class AdditiveCross(Cross):
+    """New documents by their features, and by what the base says of them.
+
+    Over a graph, the two parts of the variance are taken as independent given the data: features that are
+    known from many documents have hardly any variance left to share.
+    """
+
+    def __init__(self, operator: Additive, new: Placement):
+        self.operator, self.new = operator, new
+        assert new.features is not None
+        self.features = new.features
+
+    def mean(self, alpha: Array) -> Array:
+        weights = self.operator.features.t_dot(alpha)
+        return self.features.dot(weights) + self.operator.base.carried(self.new, alpha)
+
+    def variance(self, b: Array) -> Array:
+        open_part = self.operator.quadratic(self.features, b) * b
+        return open_part + self.operator.base.carried_variance(self.new, b)
+
+    def conditional(self) -> Spectral:
+        limit, own = self.operator.limit(), self.new.own_matrix
+        rows = self.operator.rotated(self.features.to_dense().T).T
+        for weights in self.new.weights:
+            rows = rows - self.operator.rotated((weights @ self.operator.features.to_dense()).T).T
+        open_part = (rows * limit if limit.ndim == 1 else rows @ limit) @ rows.T
+        scale = float((rows**2).sum() + np.trace(own))
+        return Spectral.from_dense(0.5 * (open_part + open_part.T) + own, scale)

@@ -1,0 +1,74 @@
+"""Which operator solves with which structure."""
+
+import numpy as np
+
+from gptm._types import Array
+from gptm.operators.additive import Additive
+from gptm.operators.base import Base, Cross, Operator
+from gptm.operators.cross import SpectralCross
+from gptm.operators.diagonal import Diagonal
+from gptm.operators.matrixfree import MatrixFree
+from gptm.operators.spectral import Spectral
+from gptm.operators.structure import Placement, Structure
+
+EXACT = 2000  # documents up to which graphs are decomposed
+DENSE = 20_000  # documents up to which features as many as those are
+
+
+class Exact(Spectral):
+    """A structure decomposed as a whole."""
+
+    def __init__(self, structure: Structure):
+        found = _known_decomposition(structure) or Spectral.from_dense(structure.to_dense())
+        super().__init__(found.values, found.vectors)
+        self.structure = structure
+
+    def cross(self, new: Placement) -> Cross:
+        Ktx, Ktt = cross_covariances(self.structure, new)
+        return SpectralCross(self, Ktx, Ktt)
+
+
+def _known_decomposition(structure: Structure) -> Spectral | None:
+    """The one that features of orthogonal columns, as many as documents, are already."""
+    features = structure.features
+    if structure.graphs or features is None or features.width != structure.n:
+        return None
+    table = features.to_dense()
+    squares = features.gram()
+    values = np.diagonal(squares).copy()
+    if np.abs(squares - np.diag(values)).max() > 1e-12 * values.max():
+        return None
+    return Spectral(values + structure.own[0], table / np.sqrt(values))
+
+
+def cross_covariances(structure: Structure, new: Placement) -> tuple[Array, Array]:
+    """(n, D) new against training documents, and (n, n) among the new ones, written out."""
+    Ktx, Ktt = np.zeros((new.n, structure.n)), new.own_matrix.copy()
+    if new.features is not None:
+        assert structure.features is not None
+        Phi = new.features.to_dense()
+        Ktx += Phi @ structure.features.to_dense().T
+        Ktt += Phi @ Phi.T
+    for graph, weights in zip(structure.graphs, new.weights, strict=True):
+        small = structure.n <= EXACT
+        carried = weights @ graph.dense if small else graph.matmul(weights.T.toarray()).T
+        Ktx += carried
+        Ktt += weights @ carried.T
+    return Ktx, Ktt
+
+
+def build_operator(structure: Structure, exact: int = EXACT) -> Operator:
+    """The operator for a structure; `exact` is the number of documents up to which graphs are decomposed."""
+    constant = structure.n == 0 or np.ptp(structure.own) == 0
+    wide = structure.features is not None and 2 * structure.features.width > structure.n
+    if not structure.graphs and wide and constant and structure.n <= DENSE:
+        return Exact(structure)
+    if not structure.graphs:
+        base: Base = Diagonal(structure.own)
+    elif structure.n <= exact:
+        return Exact(structure)
+    elif len(structure.graphs) == 1 and constant:
+        base = structure.graphs[0].plus(float(structure.own[0]))
+    else:
+        return MatrixFree(structure)
+    return base if structure.features is None else Additive(base, structure.features)

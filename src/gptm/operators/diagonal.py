@@ -1,0 +1,73 @@
+"""A diagonal matrix: what each document has for itself."""
+
+import numpy as np
+
+from gptm._types import Array
+from gptm.operators.base import Base, Cross
+from gptm.operators.cross import CarriedCross
+from gptm.operators.features import Features
+from gptm.operators.structure import Placement
+
+
+class Diagonal(Base):
+    """𝒦 = diag(values); few distinct values, usually one."""
+
+    def __init__(self, values: Array):
+        self.values = values
+        self.n = len(values)
+        self.nodes, self._classes = np.unique(values, return_inverse=True)
+        self._sizes: Array = np.bincount(self._classes, minlength=len(self.nodes)).astype(float)
+
+    def moments(self, X: Array | Features, Y: Array | Features) -> Array:
+        if isinstance(Y, Features):
+            assert X is Y
+            if Y.one_hot:
+                raise TypeError("features of one entry a row have `squares`")
+            if len(self.nodes) == 1:
+                return Y.gram()[None]
+            return np.stack([Y.take(rows).gram() for rows in self._members()])
+        parts = []
+        for rows in self._members():
+            every = len(rows) == self.n
+            some = Y if every else Y[rows]
+            if isinstance(X, Features):
+                parts.append((X if every else X.take(rows)).t_dot(some))
+            else:
+                parts.append((X if every else X[rows]).T @ some)
+        return np.stack(parts)
+
+    def squares(self, features: Features) -> Array:
+        """(q, r) the diagonals of the moments of features."""
+        return np.stack([features.take(rows).squares() for rows in self._members()])
+
+    def _members(self) -> list[np.ndarray]:
+        return [np.flatnonzero(self._classes == q) for q in range(len(self.nodes))]
+
+    def solve(self, b: Array, X: Array) -> Array:
+        return X / (self.values[:, None] * b + 1.0)
+
+    def matmul(self, X: Array) -> Array:
+        return self.values[:, None] * X
+
+    def logdet(self, b: Array) -> Array:
+        return self._sizes @ np.log1p(self.nodes[:, None] * b)
+
+    def trace(self, b: Array) -> Array:
+        return self._sizes @ (self.nodes[:, None] / (self.nodes[:, None] * b + 1.0))
+
+    def diagonal(self, b: Array) -> Array:
+        return self.values[:, None] / (self.values[:, None] * b + 1.0)
+
+    def log_pseudo_determinant(self) -> tuple[float, int]:
+        positive = self.nodes > 0
+        rank = int(self._sizes[positive].sum())
+        return float(self._sizes[positive] @ np.log(self.nodes[positive])), rank
+
+    def cross(self, new: Placement) -> Cross:
+        return CarriedCross(self, new)
+
+    def carried(self, new: Placement, alpha: Array) -> Array:
+        return np.zeros((new.n, alpha.shape[1]))
+
+    def carried_variance(self, new: Placement, b: Array) -> Array:
+        return new.own_diagonal[:, None] * b

@@ -1,0 +1,159 @@
+"""Features of documents, D x r, in the form that keeps them small: tables that documents point into."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, identity
+
+from gptm._types import Array
+
+
+class Block(NamedTuple):
+    """Some columns of features: `pointers @ table`, either of which may be absent for the identity.
+
+    Documents of one date share a row of a small table; a category is its pointer alone, an embedding its table.
+    """
+
+    pointers: csr_matrix | None  # (n, m)
+    table: Array | None  # (m, width)
+
+    @property
+    def n(self) -> int:
+        return int(self.pointers.shape[0] if self.pointers is not None else len(self._table))
+
+    @property
+    def width(self) -> int:
+        if self.table is not None:
+            return int(self.table.shape[1])
+        return int(self._pointers.shape[1])
+
+    @property
+    def _table(self) -> Array:
+        assert self.table is not None
+        return self.table
+
+    @property
+    def _pointers(self) -> csr_matrix:
+        assert self.pointers is not None
+        return self.pointers
+
+    def dot(self, Z: Array) -> Array:
+        inner = Z if self.table is None else self.table @ Z
+        return inner if self.pointers is None else self.pointers @ inner
+
+    def t_dot(self, X: Array) -> Array:
+        inner = X if self.pointers is None else self.pointers.T @ X
+        return inner if self.table is None else self.table.T @ inner
+
+    def scaled(self, factor: float) -> "Block":
+        if self.table is not None:
+            return Block(self.pointers, factor * self.table)
+        return Block(factor * self._pointers, None)
+
+    def take(self, rows: np.ndarray) -> "Block":
+        if self.pointers is None:
+            return Block(None, self._table[rows])
+        return Block(self.pointers[rows], self.table)
+
+
+class Features:
+    """Phi (D, r), blocks of columns side by side."""
+
+    def __init__(self, blocks: Sequence[Block]):
+        self.blocks = tuple(blocks)
+        self.n = self.blocks[0].n
+        self.width = sum(block.width for block in self.blocks)
+        ends = np.cumsum([0, *(block.width for block in self.blocks)])
+        self._slices = [slice(a, b) for a, b in pairwise(ends)]
+
+    def dot(self, Z: Array) -> Array:
+        """Phi Z."""
+        parts = zip(self.blocks, self._slices, strict=True)
+        return np.asarray(sum(block.dot(Z[columns]) for block, columns in parts))
+
+    def t_dot(self, X: Array) -> Array:
+        """Phi' X."""
+        return np.concatenate([block.t_dot(X) for block in self.blocks])
+
+    def scaled(self, factor: float) -> "Features":
+        return Features([block.scaled(factor) for block in self.blocks])
+
+    def take(self, rows: np.ndarray) -> "Features":
+        """The features of some documents."""
+        return Features([block.take(rows) for block in self.blocks])
+
+    def columns(self, start: int, stop: int) -> Array:
+        """(D, stop - start) some columns, written out."""
+        unit = np.zeros((self.width, stop - start))
+        unit[np.arange(start, stop), np.arange(stop - start)] = 1.0
+        return self.dot(unit)
+
+    def to_dense(self) -> Array:
+        return self.columns(0, self.width)
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether each document has at most one feature, so that Phi' Phi is diagonal."""
+        if len(self.blocks) > 1 or self.blocks[0].table is not None:
+            return False
+        return int(np.diff(self.blocks[0]._pointers.indptr).max(initial=0)) <= 1
+
+    def squares(self) -> Array:
+        """(r,) the diagonal of Phi' Phi."""
+        return np.concatenate([_block_squares(block) for block in self.blocks])
+
+    def gram(self) -> Array:
+        """(r, r) Phi' Phi, without writing Phi out."""
+        return np.block([[_block_gram(p, q) for q in self.blocks] for p in self.blocks])
+
+    def row_squares(self) -> Array:
+        """(D,) the diagonal of Phi Phi'."""
+        total = np.zeros(self.n)
+        for block in self.blocks:
+            if block.table is None:
+                total += np.asarray(block._pointers.power(2).sum(1)).ravel()
+            elif block.pointers is None:
+                total += (block.table**2).sum(1)
+            elif np.diff(block.pointers.indptr).max(initial=0) <= 1:
+                total += block.pointers.power(2) @ (block.table**2).sum(1)
+            else:
+                total += ((block.pointers @ block.table) ** 2).sum(1)
+        return total
+
+
+def stack(parts: Sequence[Features]) -> Features | None:
+    """Features side by side; None where there are none."""
+    blocks = [block for part in parts for block in part.blocks]
+    return Features(blocks) if blocks else None
+
+
+def pointing(codes: np.ndarray, width: int, value: float = 1.0) -> csr_matrix:
+    """(n, width) with `value` in column codes[d] of row d; a negative code leaves the row empty."""
+    there = codes >= 0
+    indptr = np.concatenate([[0], np.cumsum(there)])
+    data = np.full(int(there.sum()), float(value))
+    return csr_matrix((data, codes[there], indptr), shape=(len(codes), width))
+
+
+def _block_gram(p: Block, q: Block) -> Array:
+    if p.pointers is None and q.pointers is None:
+        return np.asarray(p._table.T @ q._table)
+    left = identity(p.n, format="csr") if p.pointers is None else p.pointers
+    right = identity(q.n, format="csr") if q.pointers is None else q.pointers
+    together = left.T @ right
+    if p.table is None and q.table is None:
+        return np.asarray(together.toarray())
+    if q.table is None:
+        return np.asarray((together.T @ p._table).T)
+    inner = together @ q.table
+    return np.asarray(inner if p.table is None else p.table.T @ inner)
+
+
+def _block_squares(block: Block) -> Array:
+    if block.table is None:
+        return np.asarray(block._pointers.power(2).sum(0)).ravel()
+    if block.pointers is None:
+        return np.asarray((block.table**2).sum(0))
+    return np.asarray(np.diagonal(_block_gram(block, block)))

@@ -1,0 +1,163 @@
+"""Sums of which nothing but products is known: several graphs, or a graph beside variances that differ."""
+
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh
+
+from gptm._types import Array
+from gptm.operators.additive import Additive
+from gptm.operators.base import Cross, Operator, View
+from gptm.operators.diagonal import Diagonal
+from gptm.operators.lanczos import SEED, gauss_rules
+from gptm.operators.spectral import Spectral
+from gptm.operators.structure import Placement, Structure
+
+MAX_STEPS = 30
+_TOL = 1e-7  # relative change of the quadratic forms at which a Krylov space is large enough
+_SKETCHES, _COLUMNS = 4, 32
+_STRENGTHS = np.array([0.1, 1.0, 10.0])
+
+
+class MatrixFree(Operator):
+    """𝒦 = Phi Phi' + graphs + diag(own), by Krylov spaces of 𝒦 around the data.
+
+    A block Lanczos run from the data gives coordinates in which 𝒦 is as good as diagonal, for all strengths;
+    traces and log-determinants come from one seeded Lanczos quadrature. Posterior variances of new documents are
+    sums over the terms, each as if it were alone, which is rather too much: exact ones would take solves for every
+    document.
+    """
+
+    def __init__(self, structure: Structure):
+        self.structure = structure
+        self.n = structure.n
+
+    def matmul(self, X: Array) -> Array:
+        features = self.structure.features
+        result = self.structure.own[:, None] * X
+        if features is not None:
+            result += features.dot(features.t_dot(X))
+        for graph in self.structure.graphs:
+            result += graph.matmul(X)
+        return result
+
+    def view(self, Y: Array) -> "KrylovView":
+        return KrylovView(self, Y)
+
+    def logdet(self, b: Array) -> Array:
+        values, weights = self._spectrum
+        return weights @ np.log1p(values[:, None] * b)
+
+    def trace(self, b: Array) -> Array:
+        values, weights = self._spectrum
+        return weights @ (values[:, None] / (values[:, None] * b + 1.0))
+
+    def log_pseudo_determinant(self) -> tuple[float, int]:
+        values, weights = self._spectrum
+        return float(weights @ np.log(values)), self.n
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        values, weights = gauss_rules(self.matmul, self.n)
+        return np.maximum(values, np.finfo(float).eps * values.max()), weights
+
+    def diagonal(self, b: Array) -> Array:
+        """Rows of a random sketch of the root: never negative, relative error about 12 %."""
+        rng = np.random.default_rng(SEED)
+        total = np.zeros((self.n, len(b)))
+        for _ in range(_SKETCHES):
+            probes = rng.choice([-1.0, 1.0], size=(self.n, _COLUMNS))
+            view = KrylovView(self, probes)
+            for i, strength in enumerate(b):
+                root = np.sqrt(view.values / (view.values * strength + 1.0))
+                total[:, i] += (view.lift(root[:, None] * view.coordinates) ** 2).sum(1)
+        return total / (_SKETCHES * _COLUMNS)
+
+    def cross(self, new: Placement) -> Cross:
+        return MatrixFreeCross(self, new)
+
+
+class KrylovView(View):
+    """Data in the eigenbasis of 𝒦 on a space that holds the data and their images."""
+
+    def __init__(self, operator: MatrixFree, Y: Array):
+        basis = [_orthonormal(Y)]
+        images: list[Array] = []
+        known = None
+        for _ in range(MAX_STEPS):
+            images.append(operator.matmul(basis[-1]))
+            self._project(np.hstack(basis), np.hstack(images), Y)
+            forms = np.stack([self._inverse(b) for b in _STRENGTHS])
+            if known is not None and np.abs(forms - known).max() <= _TOL * np.abs(forms).max():
+                break
+            known = forms
+            V = np.hstack(basis)
+            fresh = images[-1] - V @ (V.T @ images[-1])
+            fresh = _orthonormal(fresh - V @ (V.T @ fresh), scale=float(np.abs(images[-1]).max()))
+            if fresh.shape[1] == 0:
+                break
+            basis.append(fresh)
+
+    def _project(self, V: Array, KV: Array, Y: Array) -> None:
+        H = V.T @ KV
+        values, vectors = eigh(0.5 * (H + H.T))
+        self.values, self.ritz = np.maximum(values, 0.0), vectors
+        self.space, self.coordinates = V, vectors.T @ (V.T @ Y)
+
+    def _inverse(self, b: float) -> Array:
+        return (self.coordinates.T / (self.values * b + 1.0)) @ self.coordinates
+
+    def _shifted(self, b: Array) -> Array:
+        return self.values[:, None] * b + 1.0
+
+    def against(self, column: int, b: Array) -> Array:
+        return (self.coordinates[:, [column]] / self._shifted(b)).T @ self.coordinates
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        y = self.coordinates @ U
+        a = y / self._shifted(b)
+        return y.T @ a, a.T @ a
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        return self.lift((self.coordinates @ U) / self._shifted(b))
+
+    def lift(self, X: Array) -> Array:
+        """From these coordinates to the documents'."""
+        return self.space @ (self.ritz @ X)
+
+
+class MatrixFreeCross(Cross):
+    """New documents, term by term."""
+
+    def __init__(self, operator: MatrixFree, new: Placement):
+        self.operator = operator
+        self.graphs = operator.structure.graphs
+        base: Operator = Diagonal(operator.structure.own)
+        if operator.structure.features is not None:
+            base = Additive(Diagonal(operator.structure.own), operator.structure.features)
+        self.rest = base.cross(Placement(new.n, new.features, new.own))
+        nothing = np.zeros(new.n)
+        self.leaves = [Placement(new.n, None, nothing, (weights,)) for weights in new.weights]
+
+    def mean(self, alpha: Array) -> Array:
+        parts = zip(self.graphs, self.leaves, strict=True)
+        return self.rest.mean(alpha) + sum(graph.carried(leaf, alpha) for graph, leaf in parts)
+
+    def variance(self, b: Array) -> Array:
+        parts = zip(self.graphs, self.leaves, strict=True)
+        return self.rest.variance(b) + sum(g.carried_variance(leaf, b) for g, leaf in parts)
+
+    def conditional(self) -> Spectral:
+        raise ValueError(
+            "a joint prediction (inference='map') from a sum of several graphs over this many documents would take a "
+            "dense matrix. Use one graph, inference='variational', or fewer documents."
+        )
+
+
+def _orthonormal(X: Array, scale: float | None = None) -> Array:
+    """An orthonormal basis of the columns; directions that are rounding beside `scale` are left out."""
+    Q, values, _ = np.linalg.svd(X, full_matrices=False)
+    cutoff = 1e-10 * (
+        values.max(initial=0.0) if scale is None else max(scale, values.max(initial=0.0))
+    )
+    return np.ascontiguousarray(Q[:, values > cutoff])

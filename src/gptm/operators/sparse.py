@@ -1,0 +1,280 @@
+"""Functions of a sparse matrix: graphs, by Chebyshev polynomials and Lanczos quadrature."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_matrix
+
+from gptm._types import Array
+from gptm.operators.base import Base, Cross, MomentView
+from gptm.operators.cross import CarriedCross
+from gptm.operators.features import Features
+from gptm.operators.lanczos import SEED, gauss_rules
+from gptm.operators.structure import Placement
+
+TOL = 1e-6  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
+_STRENGTHS = np.array([0.1, 1.0, 10.0])
+_MAX_DEGREE = 128
+_COLUMNS = 32  # of features that are written out at a time
+_KEPT = 2**29  # bytes of polynomials that a view keeps
+_SKETCH = 128  # columns of the sketch behind variances
+
+
+class Network:
+    """A sparse symmetric matrix with its spectrum in [low, high], and what is computed of it once.
+
+    Up to `exact` rows all eigenvalues are computed, beyond that their distribution is estimated.
+    """
+
+    def __init__(self, matrix: csr_matrix, low: float, high: float, exact: int = 2000):
+        self.matrix = matrix
+        self.low, self.high = low, high
+        self.exact = exact
+        self.n = matrix.shape[0]
+
+    def chebyshev(self, X: Array, n_terms: int, known: Sequence[Array] = ()) -> Iterator[Array]:
+        """T_0 X, T_1 X, ... of the matrix mapped to [-1, 1], going on from those that are known."""
+        terms = list(known) or [np.array(X, dtype=np.float64)]
+        yield from terms[:n_terms]
+        before, now = terms[-2] if len(terms) > 1 else None, terms[-1]
+        for _ in range(n_terms - len(terms)):
+            after = self._mapped(now)
+            if before is not None:
+                after *= 2.0
+                after -= before
+            before, now = now, after
+            yield now
+
+    def _mapped(self, V: Array) -> Array:
+        product = self.matrix @ V
+        middle, half = 0.5 * (self.high + self.low), 0.5 * (self.high - self.low)
+        if middle != 0.0:
+            product -= middle * V
+        product /= half
+        return np.asarray(product)
+
+    @cached_property
+    def spectrum(self) -> tuple[Array, Array]:
+        """Nodes and weights with tr f(matrix) = sum weights f(nodes): eigenvalues, or Lanczos quadrature.
+
+        Rows without any entry are exact.
+        """
+        if self.n <= self.exact:
+            return np.clip(self.eigen[0], self.low, self.high), np.ones(self.n)
+        linked = np.diff(self.matrix.indptr) > 0
+        n_linked = int(linked.sum())
+        if n_linked == 0:
+            return np.zeros(1), np.array([float(self.n)])
+        inside = self.matrix[linked][:, linked].tocsr()
+        nodes, weights = gauss_rules(lambda X: inside @ X, n_linked)
+        nodes = np.append(np.clip(nodes, self.low, self.high), 0.0)
+        return nodes, np.append(weights, float(self.n - n_linked))
+
+    @cached_property
+    def eigen(self) -> tuple[Array, Array]:
+        """All eigenvalues and vectors, for small graphs."""
+        values, vectors = eigh(self.matrix.toarray())
+        return values, np.ascontiguousarray(vectors)
+
+
+class Sparse(Base):
+    """𝒦 = f(S) for a sparse S: S itself (eq. 21), or the inverse of a power of it (a sparse precision).
+
+    (b 𝒦 + I)^-1 X is a Chebyshev polynomial in S, of a degree that the strength and f decide; a product with S serves
+    all topics at once, whatever their strengths. Quadratic forms need half the products, since T_2n follows from
+    T_n. Traces and log-determinants come from one Lanczos quadrature of S, for all strengths and all f.
+
+    Parameters
+    ----------
+    network : S.
+    function : eigenvalues of S to those of 𝒦, positive on the network's interval.
+    """
+
+    def __init__(self, network: Network, function: Callable[[Array], Array]):
+        self.network = network
+        self.function = function
+        self.n = network.n
+        self.degree = _degree(network, function)
+        self.points = _chebyshev_points(network, self.degree)
+        self.nodes = function(self.points)
+
+    def scaled(self, factor: float) -> "Sparse":
+        """A multiple of the same matrix."""
+        function = self.function
+        return Sparse(self.network, lambda x: factor * function(x))
+
+    def plus(self, floor: float) -> "Sparse":
+        """The same matrix with more on its diagonal."""
+        function = self.function
+        return Sparse(self.network, lambda x: function(x) + floor) if floor else self
+
+    @cached_property
+    def dense(self) -> Array:
+        """𝒦 as an array, by one decomposition."""
+        values, vectors = self.network.eigen
+        return np.asarray((vectors * self.function(values)) @ vectors.T)
+
+    def view(self, Y: Array) -> "SparseView":
+        return SparseView(self, Y)
+
+    def moments(self, X: Array | Features, Y: Array | Features) -> Array:
+        if isinstance(Y, Features):
+            starts = range(0, Y.width, _COLUMNS)
+            parts = [self.moments(X, Y.columns(a, min(a + _COLUMNS, Y.width))) for a in starts]
+            return np.concatenate(parts, axis=2)
+        if X is Y:
+            return self.own_moments(self.network.chebyshev(Y, self.degree // 2 + 1))
+        left = X.t_dot if isinstance(X, Features) else lambda V: X.T @ V
+        return self._at_nodes(np.stack([left(V) for V in self.network.chebyshev(Y, self.degree)]))
+
+    def own_moments(self, terms: Iterable[Array]) -> Array:
+        """Moments of Y with itself from T_n Y for n up to half the degree: T_m T_n is (T_m+n + T_|m-n|) / 2."""
+        found: list[Array] = []
+        before = None
+        for V in terms:
+            if before is None:
+                found.append(V.T @ V)
+            else:
+                if len(found) == 1:
+                    found.append(before.T @ V)
+                else:
+                    found.append(2.0 * before.T @ V - found[1])
+                found.append(2.0 * V.T @ V - found[0])
+            before = V
+        return self._at_nodes(np.stack([0.5 * (M + M.T) for M in found[: self.degree]]))
+
+    def _at_nodes(self, moments: Array) -> Array:
+        """From moments of polynomials to weights at the Chebyshev points."""
+        return np.tensordot(_transform(self.degree), moments, axes=(0, 0))
+
+    def apply(
+        self,
+        f: Callable[[Array], Array],
+        X: Array,
+        directions: Array | None = None,
+        known: Sequence[Array] = (),
+    ) -> Array:
+        """Column i of the result is f_i(𝒦) X U[:, i]; f maps (q, 1) eigenvalues of 𝒦 to (q, columns).
+
+        The directions U are the identity by default. `known` holds the first T_n X.
+        """
+        coefficients = self._coefficients(f)
+        result: Array | None = None
+        for weights, V in zip(
+            coefficients, self.network.chebyshev(X, len(coefficients), known), strict=True
+        ):
+            term = weights * V if directions is None else V @ (directions * weights)
+            result = term if result is None else np.add(result, term, out=result)
+        assert result is not None
+        return result
+
+    def _coefficients(self, f: Callable[[Array], Array]) -> Array:
+        """(n, columns) of f(𝒦) in Chebyshev polynomials of S, as many as it takes."""
+        degree = self.degree
+        while True:
+            values = f(self.function(_chebyshev_points(self.network, degree))[:, None])
+            coefficients = _transform(degree) @ values
+            tail = np.abs(coefficients[-2:]).max() / max(np.abs(coefficients).max(), 1e-300)
+            if tail < TOL or degree >= _MAX_DEGREE:
+                keep = np.abs(coefficients).max(1) > 1e-3 * TOL * np.abs(coefficients).max()
+                return coefficients[: max(1, int(np.flatnonzero(keep)[-1]) + 1)]
+            degree = min(2 * degree, _MAX_DEGREE)
+
+    def solve(self, b: Array, X: Array) -> Array:
+        return self.apply(lambda v: 1.0 / (v * b + 1.0), X)
+
+    def matmul(self, X: Array) -> Array:
+        return self.apply(lambda v: np.repeat(v, X.shape[1], axis=1), X)
+
+    def logdet(self, b: Array) -> Array:
+        values, weights = self._spectrum
+        return weights @ np.log1p(values[:, None] * b)
+
+    def trace(self, b: Array) -> Array:
+        values, weights = self._spectrum
+        return weights @ (values[:, None] / (values[:, None] * b + 1.0))
+
+    def log_pseudo_determinant(self) -> tuple[float, int]:
+        values, weights = self._spectrum
+        return float(weights @ np.log(values)), self.n
+
+    @property
+    def _spectrum(self) -> tuple[Array, Array]:
+        points, weights = self.network.spectrum
+        return self.function(points), weights
+
+    def diagonal(self, b: Array) -> Array:
+        """Rows of a random sketch of the root: never negative, relative error about 12 %."""
+        return self._sketched(b, None)
+
+    def cross(self, new: Placement) -> Cross:
+        return CarriedCross(self, new)
+
+    def carried(self, new: Placement, alpha: Array) -> Array:
+        """The mean of F_graph at the neighbours; 𝒦 alpha is kept for the next call."""
+        if self._carried is None or self._carried[0] is not alpha:
+            self._carried = (alpha, self.matmul(alpha))
+        return np.asarray(new.weights[0] @ self._carried[1])
+
+    _carried: tuple[Array, Array] | None = None
+
+    def carried_variance(self, new: Placement, b: Array) -> Array:
+        """The posterior variance W C W' / b of what is carried over, times b, and the document's own."""
+        return b * self._sketched(b, new.weights[0]) + new.own_diagonal[:, None] * b
+
+    def _sketched(self, b: Array, weights: csr_matrix | None) -> Array:
+        """(n, len(b)) diagonal of W 𝒦 (b 𝒦 + I)^-1 W', from random projections of its root."""
+        n = self.n if weights is None else weights.shape[0]
+        total = np.zeros((n, len(b)))
+        rng = np.random.default_rng(SEED)
+        coefficients = self._coefficients(lambda v: np.sqrt(v / (v * b + 1.0)))
+        for _ in range(_SKETCH // _COLUMNS):
+            probes = rng.choice([-1.0, 1.0], size=(self.n, _COLUMNS))
+            root = np.zeros((len(b), n, _COLUMNS))
+            for row, V in zip(
+                coefficients, self.network.chebyshev(probes, len(coefficients)), strict=True
+            ):
+                root += row[:, None, None] * (V if weights is None else weights @ V)
+            total += (root**2).sum(2).T
+        return total / _SKETCH
+
+
+class SparseView(MomentView):
+    """Data as seen by a graph; the polynomials of the first half serve the residuals too, if memory allows."""
+
+    def __init__(self, graph: Sparse, Y: Array):
+        self.base = self.graph = graph
+        self.Y = Y
+        n_terms = graph.degree // 2 + 1
+        terms: Iterable[Array] = graph.network.chebyshev(Y, n_terms)
+        self.known: list[Array] = []
+        if n_terms * Y.nbytes <= _KEPT:
+            terms = self.known = list(terms)
+        self.W = graph.own_moments(terms)
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        return self.graph.apply(lambda v: 1.0 / (v * b + 1.0), self.Y, U, self.known)
+
+
+def _chebyshev_points(network: Network, degree: int) -> Array:
+    unit = np.cos(np.pi * (np.arange(degree) + 0.5) / degree)
+    return 0.5 * (network.high + network.low) + 0.5 * (network.high - network.low) * unit
+
+
+def _transform(degree: int) -> Array:
+    """(degree, degree): values at the Chebyshev points to coefficients."""
+    n, q = np.arange(degree)[:, None], np.arange(degree) + 0.5
+    result = 2.0 / degree * np.cos(np.pi * n * q / degree)
+    result[0] /= 2.0
+    return np.asarray(result)
+
+
+def _degree(network: Network, function: Callable[[Array], Array]) -> int:
+    """Terms that (b 𝒦 + I)^-1 takes to TOL, with 𝒦 scaled to a mean eigenvalue of one."""
+    values = function(_chebyshev_points(network, _MAX_DEGREE))
+    b = _STRENGTHS / values.mean()
+    coefficients = np.abs(_transform(_MAX_DEGREE) @ (1.0 / (values[:, None] * b + 1.0)))
+    large = (coefficients > TOL * coefficients.max(0)).any(1)
+    return int(np.clip(np.flatnonzero(large)[-1] + 2, 4, _MAX_DEGREE))

@@ -1,0 +1,91 @@
+"""What a kernel over documents is made of, before anybody decides how to solve with it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from gptm._types import Array
+from gptm.operators.features import Features, stack
+
+if TYPE_CHECKING:
+    from gptm.operators.sparse import Sparse
+
+
+class Structure(NamedTuple):
+    """𝒦 = Phi Phi' + graphs + diag(own) over D documents."""
+
+    n: int
+    features: Features | None
+    own: Array  # (D,) variance that a document shares with no other
+    graphs: tuple["Sparse", ...] = ()
+
+    def scaled(self, factor: float) -> "Structure":
+        """A multiple of the same matrix."""
+        return Structure(
+            self.n,
+            None if self.features is None else self.features.scaled(float(np.sqrt(factor))),
+            factor * self.own,
+            tuple(graph.scaled(factor) for graph in self.graphs),
+        )
+
+    def mean_diagonal(self) -> float:
+        """Mean prior variance over the documents; estimated for large graphs."""
+        total = (
+            self.own.sum()
+            if self.features is None
+            else (self.own + self.features.row_squares()).sum()
+        )
+        return float(total + sum(graph.trace(np.zeros(1))[0] for graph in self.graphs)) / self.n
+
+    def to_dense(self) -> Array:
+        """The (D, D) array."""
+        result = np.diag(self.own)
+        if self.features is not None:
+            Phi = self.features.to_dense()
+            result += Phi @ Phi.T
+        return result + sum(graph.dense for graph in self.graphs)
+
+
+class Placement(NamedTuple):
+    """Where n new documents stand: f_* = Phi_* w + sum_g W_g f_g + e, with e ~ N(0, own)."""
+
+    n: int
+    features: Features | None
+    own: Array  # (n,), or (n, n) where the new documents are predicted together
+    weights: tuple[csr_matrix, ...] = ()  # (n, D) for each graph
+
+    def scaled(self, factor: float) -> "Placement":
+        """The same documents under a multiple of the kernel."""
+        features = None if self.features is None else self.features.scaled(float(np.sqrt(factor)))
+        return Placement(self.n, features, factor * self.own, self.weights)
+
+    @property
+    def own_diagonal(self) -> Array:
+        """(n,) never negative, whatever rounding left of a difference."""
+        return np.maximum(self.own if self.own.ndim == 1 else np.diagonal(self.own), 0.0)
+
+    @property
+    def own_matrix(self) -> Array:
+        return np.diag(self.own) if self.own.ndim == 1 else self.own
+
+
+def sum_structures(parts: list[Structure]) -> Structure:
+    """The structure of a sum of kernels."""
+    return Structure(
+        parts[0].n,
+        stack([part.features for part in parts if part.features is not None]),
+        np.sum([part.own for part in parts], axis=0),
+        tuple(graph for part in parts for graph in part.graphs),
+    )
+
+
+def sum_placements(parts: list[Placement]) -> Placement:
+    """Where new documents stand under a sum of kernels."""
+    joint = any(part.own.ndim == 2 for part in parts)
+    return Placement(
+        parts[0].n,
+        stack([part.features for part in parts if part.features is not None]),
+        np.sum([part.own_matrix if joint else part.own for part in parts], axis=0),
+        tuple(weights for part in parts for weights in part.weights),
+    )
