@@ -288,7 +288,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         frame = self._frame(X, metadata, counts.shape[0])
         progress = Progress(self.verbose)
         with single_threaded_blas():
-            bound_kernel = self._bind_kernel(Documents(counts.shape[0], frame, counts, y))
+            bound_kernel = self._bind_kernel(
+                Documents(counts.shape[0], frame, counts, y, self.n_jobs)
+            )
             problem = self._problem(counts, interruptible(lambda: bound_kernel.operator))
             if previous is None:
                 rng = check_random_state(self.random_state)
@@ -426,7 +428,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ) -> Any:
         """What the kernel needs of new documents; of their words, those that may be seen."""
         frame = self._frame(X, metadata, counts.shape[0])
-        return self._bound_kernel.read(Documents(counts.shape[0], frame, counts))
+        return self._bound_kernel.read(Documents(counts.shape[0], frame, counts, None, self.n_jobs))
 
     def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
         parameters = self._parameters()

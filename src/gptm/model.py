@@ -266,7 +266,7 @@ class GPTM(TopicModel):
                 "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "
                 "cross-validation switch on sklearn.set_config(enable_metadata_routing=True).",
             )
-        return self._bound_kernel.read(Documents(n_documents, frame, counts))
+        return self._bound_kernel.read(Documents(n_documents, frame, counts, None, self.n_jobs))
 
     def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
         if not self._joint:

@@ -22,7 +22,7 @@ from gptm.parallel import BLOCK, blocks, ordered_map, shards, single_threaded_bl
 
 Positions = NDArray[np.int64]
 
-EXACT = 20_000  # distinct training rows, or as many pairs of rows, up to which arrays are searched exactly
+EXACT = 50_000  # distinct training rows, or as many pairs of rows, up to which arrays are searched exactly
 _SHARDS = 64  # each needs one number per training document, but only while it runs
 _ROWS = 64  # rows per block of products with all training rows
 _GRID = 2.0**-36  # of cosine distances: equal ones stay equal whatever the order of their sums
@@ -53,9 +53,10 @@ def nearest(
     ----------
     training, queries : sparse matrices (D, V) and (n, V), or arrays (D, p) and (n, p)
         Counts or weights of words, or numbers. Sparse rows are neighbours only where they have words in
-        common, and the search is exact. So is it for arrays of up to `EXACT` distinct training rows, and for
-        few queries (up to `EXACT` squared pairs of rows); beyond, some neighbours may be missed. Rows with NaN have no neighbours and are nobody's neighbours; the
-        same holds for rows of zeros by cosine distance.
+        common, and the search is exact. So is it for arrays of up to `EXACT` distinct training rows, and
+        for few queries (up to `EXACT` squared pairs of rows); beyond, some neighbours may be missed. Rows
+        with NaN have no neighbours and are nobody's neighbours; the same holds for rows of zeros by
+        cosine distance.
     k : int
         Number of neighbours.
     metric : {"cosine", "euclidean"}
@@ -165,7 +166,8 @@ def _unit_words(X: csr_matrix) -> csr_matrix:
     unit.sum_duplicates()
     unit.eliminate_zeros()
     row = np.repeat(np.arange(unit.shape[0]), np.diff(unit.indptr))
-    largest = abs(unit).max(axis=1).toarray().ravel()
+    largest = np.zeros(unit.shape[0])
+    np.maximum.at(largest, row, np.abs(unit.data))
     unit.data /= largest[row]  # lest squares overflow or vanish
     unit.data /= np.sqrt(np.bincount(row, unit.data**2, minlength=unit.shape[0]))[row]
     return unit
@@ -323,11 +325,7 @@ def _search_graph(points: Array, rows: Array, k: int) -> Positions:
         threads = numba.get_num_threads()
         try:
             index = library.NNDescent(
-                single(points),
-                metric="euclidean",
-                n_neighbors=min(max(_GRAPH, k), len(points) - 1),
-                random_state=0,
-                n_jobs=1,
+                single(points), metric="euclidean", n_neighbors=degree, random_state=0, n_jobs=1
             )
             for block in blocks(0, len(rows), BLOCK):  # so that Ctrl-C is answered in between
                 positions, distances = index.query(single(rows[block]), k=m)

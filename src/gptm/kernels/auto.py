@@ -12,8 +12,12 @@ from gptm.kernels.base import Kernel
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import Matern
 from gptm.kernels.function import Function, is_function
+from gptm.kernels.graph import Graph
 from gptm.kernels.precomputed import Precomputed
-from gptm.metadata import is_date, is_number
+from gptm.kernels.vectors import Embedding
+from gptm.metadata import is_date, is_number, level_names, link_lists, vectors
+
+_SEQUENCES = (list, tuple, set, frozenset, np.ndarray)
 
 logger = logging.getLogger("gptm")
 
@@ -42,7 +46,8 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
 def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
     """One term per usable column, announced in one line; None without any.
 
-    Smooth for numbers and dates, by groups for other columns whose values repeat.
+    Smooth for numbers and dates, by groups for other columns whose values repeat, along links for lists of
+    known ids, linear for vectors.
     """
     if frame is None:
         return None
@@ -50,7 +55,8 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
     left_out = []
     for position, name in enumerate(frame.columns):
         repeated = (frame.columns == name).sum() > 1
-        term = "another column has its name" if repeated else _usable_term(frame.iloc[:, position])
+        values = frame.iloc[:, position]
+        term = "another column has its name" if repeated else _usable_term(values, frame)
         if isinstance(term, Kernel):
             terms.append(term)
         else:
@@ -63,11 +69,13 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
     return kernel
 
 
-def _usable_term(values: pd.Series) -> Kernel | str:
+def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
     """The kernel for a column, or why there is none."""
     name, known = str(values.name), values.dropna()
     if known.empty:
         return "all values missing"
+    if any(isinstance(value, _SEQUENCES) for value in known):
+        return _sequence_term(values, frame)
     try:
         n_levels = known.nunique()
     except TypeError:
@@ -81,3 +89,28 @@ def _usable_term(values: pd.Series) -> Kernel | str:
     if n_levels > len(known) / 2:
         return "its values hardly repeat"
     return Categorical(name)
+
+
+def _sequence_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
+    """The kernel for a column of lists: links if they hold ids of documents, else vectors."""
+    name = str(values.name)
+    linked = {link for links in link_lists(values) for link in links}
+    if not linked:
+        return "its lists are empty"
+    try:
+        points = vectors(values, name)
+        if points.shape[1] > 1 and (points != np.round(points)).any():  # numbers that are no ids
+            return Embedding(name)
+        is_vector = True
+    except ValueError:
+        is_vector = False
+    for column in (None, *(other for other in frame.columns if other != name)):
+        names = frame.index.to_series() if column is None else frame[column]
+        if isinstance(names, pd.DataFrame) or any(isinstance(v, _SEQUENCES) for v in names):
+            continue
+        ids = level_names(names)
+        if len(set(ids)) == len(ids) and 2 * len(linked & set(ids)) >= len(linked):
+            return Graph(name, id=column)
+    if is_vector:
+        return Embedding(name)
+    return "its lists hold neither ids of documents nor vectors of one length"

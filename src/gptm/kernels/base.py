@@ -29,6 +29,7 @@ class Documents(NamedTuple):
     frame: pd.DataFrame | None = None  # metadata, one row per document
     counts: csr_matrix | None = None  # words
     y: Any = None  # labels that `fit` was given
+    n_jobs: int | None = None  # threads that may help
 
 
 class Kernel(ABC):
@@ -117,12 +118,11 @@ class Kernel(ABC):
             value = getattr(self, parameter.name)
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 parts.extend(map(repr, value))
-            elif parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD and (
-                parameter.default is inspect.Parameter.empty
+            elif parameter.default is inspect.Parameter.empty or not _equal(
+                value, parameter.default
             ):
-                parts.append(_short(value))
-            elif not _equal(value, parameter.default):
-                parts.append(f"{parameter.name}={_short(value)}")
+                first = parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+                parts.append(_short(value) if first else f"{parameter.name}={_short(value)}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
     # The algebra, which is written in terms of this module.

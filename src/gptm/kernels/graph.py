@@ -36,11 +36,12 @@ class Graph(NetworkKernel):
         Instead of a column: weights of links, none negative. Without `id` its rows are the training documents in order;
         with it the matrix may cover documents that come later.
     form : {"smooth", "direct"}, default="smooth"
-        "smooth" is ((1 + kappa^2) I - S)^-nu, with S the links normalised by the numbers of links at both ends;
-        "direct" the paper's eq. 21, gamma for linked documents and `diagonal` for each.
-    kappa : float, default=0.3
+        "smooth" is ((1 + kappa^2) I - S)^-nu, with S the links normalised by the numbers of links at both ends (and
+        a tenth of a link more, which keeps pairs apart from all others from varying most), scaled to a mean variance
+        of one; "direct" the paper's eq. 21, gamma for linked documents and `diagonal` for each.
+    kappa : float, default=0.17
         For "smooth": the smaller, the further along the links documents are alike.
-    nu : {1, 2, 3}, default=2
+    nu : {1, 2, 3, 4}, default=3
         For "smooth": the larger, the smoother.
     gamma : float, default=1.0
         For "direct": covariance of linked documents.
@@ -70,8 +71,8 @@ class Graph(NetworkKernel):
         id: str | None = None,
         adjacency: Any = None,
         form: Form = "smooth",
-        kappa: float = 0.3,
-        nu: int = 2,
+        kappa: float = 0.17,
+        nu: int = 3,
         gamma: float = 1.0,
         diagonal: float | None = None,
         name: str | None = None,

@@ -33,21 +33,21 @@ class NearestNeighbors(NetworkKernel):
     weighting : {"tfidf", "counts"}, default="tfidf"
         Of words.
     bandwidth : float, optional
-        sigma in exp(-distance / (2 sigma^2)), the weight of an edge. By default sigma^2 is half the mean distance
-        between neighbours.
+        sigma in exp(-distance / (2 sigma^2)), the weight of an edge. By default sigma^2 is an eighth of the mean
+        distance between neighbours.
     form, kappa, nu, gamma, diagonal, name
         As in `Graph`.
 
     Notes
     -----
-    Neighbours are exact for words, and for up to 20,000 documents for columns; beyond that they are found
+    Neighbours are exact for words, and for up to 50,000 documents for columns; beyond that they are found
     approximately by `pynndescent`, seeded. A new document looks for its neighbours among the training documents.
 
     Examples
     --------
     >>> from gptm import kernels as k
     >>> k.NearestNeighbors(5)
-    NearestNeighbors(n_neighbors=5)
+    NearestNeighbors(5)
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class NearestNeighbors(NetworkKernel):
         weighting: Literal["tfidf", "counts"] = "tfidf",
         bandwidth: float | None = None,
         form: Form = "smooth",
-        kappa: float = 0.3,
-        nu: int = 2,
+        kappa: float = 0.17,
+        nu: int = 3,
         gamma: float = 1.0,
         diagonal: float | None = None,
         name: str | None = None,
@@ -95,7 +95,7 @@ class NearestNeighbors(NetworkKernel):
         inverse = np.log((1.0 + documents.n) / (1.0 + frequency)) + 1.0
         scale = inverse if self.weighting == "tfidf" else np.ones_like(inverse)
         points = self.weighed(counts, scale)
-        return self._bound(points, {"scale": scale})
+        return self._bound(points, {"scale": scale}, "cosine", documents.n_jobs)
 
     def _bind_columns(self, documents: Documents) -> "NeighborBound":
         values, as_vectors = self.read_columns(documents)
@@ -110,19 +110,24 @@ class NearestNeighbors(NetworkKernel):
             spread = values[there].std(axis=0)
             centre, scale = values[there].mean(axis=0), np.where(spread > 0, spread, 1.0)
         points = (values - centre) / scale
-        return self._bound(
-            points, {"scale": scale, "centre": centre}, "cosine" if as_vectors else "euclidean"
-        )
+        metric = "cosine" if as_vectors else "euclidean"
+        return self._bound(points, {"scale": scale, "centre": centre}, metric, documents.n_jobs)
 
     def _bound(
-        self, points: Array | csr_matrix, prepared: dict[str, Array], metric: str = "cosine"
+        self,
+        points: Array | csr_matrix,
+        prepared: dict[str, Array],
+        metric: str,
+        n_jobs: int | None,
     ) -> "NeighborBound":
-        found = nearest(points, points, self.n_neighbors, metric=metric, exclude_self=True)
+        found = nearest(
+            points, points, self.n_neighbors, metric=metric, n_jobs=n_jobs, exclude_self=True
+        )
         distances = found[1][np.isfinite(found[1])]
         bandwidth = self.bandwidth
         if bandwidth is None:
             mean = float(distances.mean()) if len(distances) else 1.0
-            bandwidth = float(np.sqrt(0.5 * mean)) if mean > 0 else 1.0
+            bandwidth = float(np.sqrt(mean / 8.0)) if mean > 0 else 1.0
         settled = self.replace(bandwidth=bandwidth)
         edges = symmetrised(_weighted(*found, bandwidth, points.shape[0]))
         return NeighborBound(settled, edges, points, prepared, metric)
@@ -186,10 +191,12 @@ class NeighborBound(NetworkBound):
         points = self._points(new)
         if points is None:
             return NewNodes(csr_matrix((new.n, self.n)), np.full(new.n, -1))
-        return self._found(points)
+        return self._found(points, new.n_jobs)
 
-    def _found(self, points: Array | csr_matrix) -> NewNodes:
-        found = nearest(self.points, points, self.kernel.n_neighbors, metric=self.metric)
+    def _found(self, points: Array | csr_matrix, n_jobs: int | None = None) -> NewNodes:
+        found = nearest(
+            self.points, points, self.kernel.n_neighbors, metric=self.metric, n_jobs=n_jobs
+        )
         edges = _weighted(*found, self.kernel.bandwidth, self.n)
         return NewNodes(edges, np.full(edges.shape[0], -1))
 

@@ -13,13 +13,15 @@ from gptm.kernels.base import BoundKernel, Kernel
 from gptm.operators import Network, Placement, Sparse, Structure
 
 Form = Literal["smooth", "direct"]
+SPARE = 0.1  # mean edges that every document has more, measured: see docs/kernels.md
 POWER_STEPS = 30  # towards the largest eigenvalue; any number gives a valid bound
 
 
 class NetworkKernel(Kernel):
     """A kernel over a weighted graph, in one of two forms.
 
-    smooth: ((1 + kappa^2) I - S)^-nu with S the graph normalised by its degrees, scaled to a mean variance of one.
+    smooth: ((1 + kappa^2) I - S)^-nu with S the graph normalised by its degrees, scaled to a mean variance of one. So
+        the precision is sparse.
         What is known of a document spreads along paths, and 1 / kappa is how far.
     direct: gamma times the weight of an edge and `diagonal` for each document, eq. 21 of the paper.
     """
@@ -54,6 +56,11 @@ class NetworkBound(BoundKernel):
         return np.asarray(self.edges.sum(1)).ravel()
 
     @cached_property
+    def _spare(self) -> float:
+        """What every document has in degree beyond its edges."""
+        return SPARE * float(self.edges.data.mean()) if self.edges.nnz else 1.0
+
+    @cached_property
     def structure(self) -> Structure:
         return Structure(self.n, None, np.zeros(self.n), (self._graph,))
 
@@ -68,9 +75,8 @@ class NetworkBound(BoundKernel):
     @cached_property
     def _network(self) -> Network:
         if self.kernel.form == "smooth":
-            root = np.sqrt(self._degrees)
-            inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-            return Network((diags(inverse) @ self.edges @ diags(inverse)).tocsr(), -1.0, 1.0)
+            inverse = diags(1.0 / np.sqrt(self._degrees + self._spare))
+            return Network((inverse @ self.edges @ inverse).tocsr(), -1.0, 1.0)
         return Network(self.edges, -self._radius, self._radius)
 
     def _smoothing(self, x: Array) -> Array:
@@ -126,7 +132,8 @@ class NetworkBound(BoundKernel):
         stay = 1.0 + self.kernel.kappa**2
         degree = np.asarray(edges.sum(1)).ravel()
         rows = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
-        joined = np.sqrt(degree[rows] * (self._degrees[edges.indices] + edges.data))
+        there = self._degrees[edges.indices] + edges.data
+        joined = np.sqrt((degree[rows] + self._spare) * (there + self._spare))
         weights = csr_matrix(
             (edges.data / joined / stay, edges.indices, edges.indptr), shape=edges.shape
         )
@@ -179,8 +186,8 @@ def check_form(kernel: Any) -> None:
             continue
         if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
             raise ValueError(f"{name} must be a positive number; got {value!r} in {kernel!r}.")
-    if kernel.nu not in (1, 2, 3):
-        raise ValueError(f"nu must be 1, 2 or 3; got {kernel.nu!r} in {kernel!r}.")
+    if kernel.nu not in (1, 2, 3, 4):
+        raise ValueError(f"nu must be 1, 2, 3 or 4; got {kernel.nu!r} in {kernel!r}.")
 
 
 def _lowest_eigenvalue(edges: csr_matrix) -> float:

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg.lapack import dpotri
 
 from gptm._types import Array
 from gptm.operators.base import Base, Cross, Operator, View, damping
@@ -258,10 +259,12 @@ class _DenseInner(_Inner):
         return np.array([2.0 * np.log(np.diagonal(L)).sum() for L, _ in self.factors])
 
     def trace(self, weights: Array, Z: Array) -> Array:
-        sums = (np.tensordot(weights[:, i], Z, axes=1) for i in range(len(self.factors)))
-        return np.array(
-            [np.trace(cho_solve(f, S)) for f, S in zip(self.factors, sums, strict=True)]
-        )
+        traces = []
+        for i, (L, _) in enumerate(self.factors):
+            half = np.tril(dpotri(L, lower=True)[0])  # of the inverse, in a third of a solve's time
+            S = np.tensordot(weights[:, i], Z, axes=1)
+            traces.append(2.0 * (half * S).sum() - (np.diagonal(half) * np.diagonal(S)).sum())
+        return np.array(traces)
 
     def quadratic(self, rows: Array) -> Array:
         halves = (solve_triangular(L, rows.T, lower=True) for L, _ in self.factors)

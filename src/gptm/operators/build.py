@@ -11,8 +11,9 @@ from gptm.operators.matrixfree import MatrixFree
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure
 
-EXACT = 2000  # documents up to which graphs are decomposed
-DENSE = 20_000  # documents up to which features as many as those are
+EXACT = 2000  # documents up to which a graph is decomposed
+SEVERAL = 5000  # and several graphs, for which the way without is slow
+DENSE = 20_000  # and features about as many as documents
 
 
 class Exact(Spectral):
@@ -50,15 +51,18 @@ def cross_covariances(structure: Structure, new: Placement) -> tuple[Array, Arra
         Ktx += Phi @ structure.features.to_dense().T
         Ktt += Phi @ Phi.T
     for graph, weights in zip(structure.graphs, new.weights, strict=True):
-        small = structure.n <= EXACT
+        small = structure.n <= SEVERAL
         carried = weights @ graph.dense if small else graph.matmul(weights.T.toarray()).T
         Ktx += carried
         Ktt += weights @ carried.T
     return Ktx, Ktt
 
 
-def build_operator(structure: Structure, exact: int = EXACT) -> Operator:
-    """The operator for a structure; `exact` is the number of documents up to which graphs are decomposed."""
+def build_operator(structure: Structure, exact: int = EXACT, several: int = SEVERAL) -> Operator:
+    """The operator for a structure.
+
+    `exact` and `several` are numbers of documents up to which one graph, or several, are decomposed as a whole.
+    """
     constant = structure.n == 0 or np.ptp(structure.own) == 0
     wide = structure.features is not None and 2 * structure.features.width > structure.n
     if not structure.graphs and wide and constant and structure.n <= DENSE:
@@ -70,5 +74,5 @@ def build_operator(structure: Structure, exact: int = EXACT) -> Operator:
     elif len(structure.graphs) == 1 and constant:
         base = structure.graphs[0].plus(float(structure.own[0]))
     else:
-        return MatrixFree(structure)
+        return Exact(structure) if structure.n <= several else MatrixFree(structure)
     return base if structure.features is None else Additive(base, structure.features)

@@ -11,13 +11,19 @@ from gptm.operators.spectral import check_spectrum
 
 DENSE = 1000  # points up to which a decomposition is the quickest way
 MAX_RANK = 1000
-TOL = 1e-6  # share of the largest variance that an incomplete factor may leave out at any point
+TOL = 1e-4  # share of the largest variance that an incomplete factor may leave out at any point
+
+_HOPELESS = (
+    0.1  # share of variance left after a quarter of the columns at which more will not do either
+)
 
 Covariance = Callable[[np.ndarray, np.ndarray], Array]
 
 
 class Factor(NamedTuple):
-    """Covariance = table table' between the points; a new point's row is its covariance with the anchors @ whiten."""
+    """_HOPELESS = 0.1  # share of variance left after a quarter of the columns at which more will not do either
+
+    Covariance = table table' between the points; a new point's row is its covariance with the anchors @ whiten."""
 
     table: Array  # (m, r)
     anchors: np.ndarray  # (a,) positions among the points
@@ -45,6 +51,8 @@ def incomplete(covariance: Covariance, variances: Array, max_rank: int) -> tuple
     left, scale = variances.astype(np.float64), float(variances.max())
     pivots: list[int] = []
     while len(pivots) < table.shape[1] and left.max() > TOL * scale:
+        if len(pivots) == table.shape[1] // 4 and left.mean() > _HOPELESS * scale:
+            break
         pivot, done = int(np.argmax(left)), len(pivots)
         column = covariance(everything, np.array([pivot]))[:, 0]
         column = column - table[:, :done] @ table[pivot, :done]

@@ -14,7 +14,8 @@ from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure
 
 MAX_STEPS = 30
-_TOL = 1e-7  # relative change of the quadratic forms at which a Krylov space is large enough
+_EVERY = 4  # steps between two looks at what they have brought
+_TOL = 1e-6  # relative change of the quadratic forms at which a Krylov space is large enough
 _SKETCHES, _COLUMNS = 4, 32
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
 
@@ -81,21 +82,24 @@ class KrylovView(View):
     """Data in the eigenbasis of 𝒦 on a space that holds the data and their images."""
 
     def __init__(self, operator: MatrixFree, Y: Array):
-        basis = [_orthonormal(Y)]
-        images: list[Array] = []
+        basis, images = [_orthonormal(Y)], [np.zeros((len(Y), 0))]
         known = None
-        for _ in range(MAX_STEPS):
+        for step in range(1, MAX_STEPS + 1):
             images.append(operator.matmul(basis[-1]))
-            self._project(np.hstack(basis), np.hstack(images), Y)
-            forms = np.stack([self._inverse(b) for b in _STRENGTHS])
-            if known is not None and np.abs(forms - known).max() <= _TOL * np.abs(forms).max():
-                break
-            known = forms
             V = np.hstack(basis)
             fresh = images[-1] - V @ (V.T @ images[-1])
             fresh = _orthonormal(fresh - V @ (V.T @ fresh), scale=float(np.abs(images[-1]).max()))
-            if fresh.shape[1] == 0:
+            if step % _EVERY and fresh.shape[1] and step < MAX_STEPS:
+                basis.append(fresh)
+                continue
+            self._project(V, np.hstack(images), Y)
+            forms = np.stack([self._inverse(b) for b in _STRENGTHS])
+            settled = (
+                known is not None and np.abs(forms - known).max() <= _TOL * np.abs(forms).max()
+            )
+            if settled or fresh.shape[1] == 0:
                 break
+            known = forms
             basis.append(fresh)
 
     def _project(self, V: Array, KV: Array, Y: Array) -> None:

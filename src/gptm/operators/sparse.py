@@ -14,12 +14,13 @@ from gptm.operators.features import Features
 from gptm.operators.lanczos import SEED, gauss_rules
 from gptm.operators.structure import Placement
 
-TOL = 1e-6  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
+TOL = 3e-5  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
 _MAX_DEGREE = 128
 _COLUMNS = 32  # of features that are written out at a time
 _KEPT = 2**29  # bytes of polynomials that a view keeps
 _SKETCH = 128  # columns of the sketch behind variances
+_SKETCH_TOL = 1e-3  # of its polynomials, beside a random error of ten per cent
 
 
 class Network:
@@ -170,15 +171,15 @@ class Sparse(Base):
         assert result is not None
         return result
 
-    def _coefficients(self, f: Callable[[Array], Array]) -> Array:
+    def _coefficients(self, f: Callable[[Array], Array], tol: float = TOL) -> Array:
         """(n, columns) of f(𝒦) in Chebyshev polynomials of S, as many as it takes."""
         degree = self.degree
         while True:
             values = f(self.function(_chebyshev_points(self.network, degree))[:, None])
             coefficients = _transform(degree) @ values
             tail = np.abs(coefficients[-2:]).max() / max(np.abs(coefficients).max(), 1e-300)
-            if tail < TOL or degree >= _MAX_DEGREE:
-                keep = np.abs(coefficients).max(1) > 1e-3 * TOL * np.abs(coefficients).max()
+            if tail < tol or degree >= _MAX_DEGREE:
+                keep = np.abs(coefficients).max(1) > 0.5 * tol * np.abs(coefficients).max()
                 return coefficients[: max(1, int(np.flatnonzero(keep)[-1]) + 1)]
             degree = min(2 * degree, _MAX_DEGREE)
 
@@ -229,7 +230,7 @@ class Sparse(Base):
         n = self.n if weights is None else weights.shape[0]
         total = np.zeros((n, len(b)))
         rng = np.random.default_rng(SEED)
-        coefficients = self._coefficients(lambda v: np.sqrt(v / (v * b + 1.0)))
+        coefficients = self._coefficients(lambda v: np.sqrt(v / (v * b + 1.0)), _SKETCH_TOL)
         for _ in range(_SKETCH // _COLUMNS):
             probes = rng.choice([-1.0, 1.0], size=(self.n, _COLUMNS))
             root = np.zeros((len(b), n, _COLUMNS))
@@ -274,7 +275,8 @@ def _transform(degree: int) -> Array:
 def _degree(network: Network, function: Callable[[Array], Array]) -> int:
     """Terms that (b 𝒦 + I)^-1 takes to TOL, with 𝒦 scaled to a mean eigenvalue of one."""
     values = function(_chebyshev_points(network, _MAX_DEGREE))
-    b = _STRENGTHS / values.mean()
+    points, weights = network.spectrum
+    b = _STRENGTHS * weights.sum() / (weights @ function(points))
     coefficients = np.abs(_transform(_MAX_DEGREE) @ (1.0 / (values[:, None] * b + 1.0)))
     large = (coefficients > TOL * coefficients.max(0)).any(1)
     return int(np.clip(np.flatnonzero(large)[-1] + 2, 4, _MAX_DEGREE))
