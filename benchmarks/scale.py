@@ -105,13 +105,13 @@ class Clock:
         em.infer_documents = self._timed(em.infer_documents, "documents")
         for name in ("view_logits", "solve_means", "_means_of"):
             setattr(em, name, self._timed(getattr(em, name), "kernel"))
-        mapped = Network._mapped
+        step = Network.step
 
-        def counted(network, V):
+        def counted(network, now, before):
             self.products += 1
-            return mapped(network, V)
+            return step(network, now, before)
 
-        Network._mapped = counted
+        Network.step = counted
 
     def _timed(self, function, name):
         def timed(*args, **kwargs):

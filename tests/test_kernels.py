@@ -11,18 +11,24 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
+from sklearn.metrics.pairwise import cosine_distances
 
 from gptm import GPTM
 from gptm import kernels as k
 from gptm.kernels import Documents
 from gptm.operators import Additive, Diagonal
+from graphs import neighbour_weights, prior_variance, smooth, standardised, undirected
 
 D = 10
 T = np.array([0.0, 1.0, 2.5, 2.5, 4.0, 7.0, 7.0, 7.5, 9.0, 12.0])  # documents share values
 S = np.array([3.0, -1.0, 0.0, 0.0, 2.0, 5.0, 5.0, 1.0, 1.0, -2.0])
 ROWS = np.array([3, 1, 4, 0, 5, 9, 2, 6, 8, 7])
 WHO = np.array(list("abcaabbacd"), dtype=object)
+LINKS = {"d3": ["d1", "d4"], "d1": ["d3"], "d0": ["d0", "d5"], "d9": "d2, d6", "d8": ["d9"]}
+VECTORS = np.column_stack([T, S, np.cos(T)])
 FRAME = pd.DataFrame({"t": T, "s": S, "row": ROWS, "label": [f"d{r}" for r in ROWS], "who": WHO})
+FRAME["links"] = [LINKS.get(name) for name in FRAME["label"]]
+FRAME["vector"] = list(VECTORS)
 SIMILARITY = 0.5 * np.exp(-np.abs(np.subtract.outer(np.arange(12), np.arange(12))) / 3.0)
 LABELLED = pd.DataFrame(
     SIMILARITY, index=[f"d{i}" for i in range(12)], columns=[f"d{i}" for i in range(12)]
@@ -42,7 +48,25 @@ HALF_SPREAD = 0.5 * T.std()
 TS = np.column_stack([T, S])
 EYE = np.eye(D)
 
-# name: (kernel, its matrix over FRAME, the part of it that only a document has with itself)
+LINKED = np.zeros((D, D))
+for one, other in ((0, 1), (0, 2), (3, 4), (5, 6), (5, 7), (8, 5)):  # by their places in FRAME
+    LINKED[one, other] = LINKED[other, one] = 1.0
+ADJACENCY = np.where(SIMILARITY > 0.2, SIMILARITY, 0.0)
+ADJACENCY[2, 9] = 2.0  # in one direction
+JOINED = undirected(ADJACENCY)[np.ix_(ROWS, ROWS)]
+NEAR = neighbour_weights(T[:, None], 5, 0.5)
+NEAR_BOTH = neighbour_weights(TS, 3, 0.5)
+UNIT = VECTORS - VECTORS.mean(axis=0)
+UNIT /= np.linalg.norm(UNIT, axis=1, keepdims=True)
+
+
+def products(*columns):
+    Z = standardised(np.column_stack(columns), np.column_stack(columns))
+    return Z @ Z.T / len(columns)
+
+
+# name: (kernel, its matrix over FRAME, the part of it that only a document has with itself, or None where training
+# documents that come again are not known as such)
 CONTRACT = {
     "identity": (k.Identity(), EYE, EYE),
     "rbf": (k.RBF("t", length_scale=2.0), rbf(T, 2.0), 0),
@@ -96,6 +120,48 @@ CONTRACT = {
         np.equal.outer(WHO, WHO) + EYE + rbf(T, 2.0),
         EYE,
     ),
+    "linear": (k.Linear("t"), products(T), 0),
+    "linear, two columns": (k.Linear("t", "s", name="trend"), products(T, S), 0),
+    "embedding": (k.Embedding("vector"), UNIT @ UNIT.T, 0),
+    "embedding, not centred": (
+        k.Embedding("vector", center=False),
+        1 - cosine_distances(VECTORS),
+        0,
+    ),
+    "graph": (k.Graph("links", id="label"), smooth(LINKED), 0),
+    "graph, other constants": (
+        k.Graph("links", id="label", kappa=0.6, nu=1, name="cited"),
+        smooth(LINKED, 0.6, 1),
+        0,
+    ),
+    "graph, direct": (
+        k.Graph("links", id="label", form="direct", gamma=0.5, diagonal=3.0),
+        0.5 * LINKED + 3.0 * EYE,
+        0,
+    ),
+    "graph, adjacency": (k.Graph(adjacency=csr_matrix(ADJACENCY), id="row"), smooth(JOINED), 0),
+    "graph, direct adjacency": (
+        k.Graph(adjacency=ADJACENCY, id="row", form="direct", diagonal=9.0),
+        JOINED + 9.0 * EYE,
+        0,
+    ),
+    "graph, adjacency in order": (k.Graph(adjacency=JOINED), smooth(JOINED), None),
+    "graph and time": (
+        k.Graph("links", id="label") + k.RBF("t", length_scale=2.0),
+        smooth(LINKED) + rbf(T, 2.0),
+        0,
+    ),
+    "graph within groups": (
+        k.Graph("links", id="label", form="direct", diagonal=3.0) * k.Categorical("who"),
+        (LINKED + 3.0 * EYE) * np.equal.outer(WHO, WHO),
+        0,
+    ),
+    "neighbours": (k.NearestNeighbors(5, on="t", bandwidth=0.5), smooth(NEAR), None),
+    "neighbours, two columns": (
+        k.NearestNeighbors(3, on=["t", "s"], bandwidth=0.5, form="direct", diagonal=9.0),
+        NEAR_BOTH + 9.0 * EYE,
+        None,
+    ),
     "precomputed": (k.Precomputed(SIMILARITY[:D, :D]), SIMILARITY[:D, :D], None),
     "precomputed, positions": (
         k.Precomputed(SIMILARITY, id="row"),
@@ -133,9 +199,25 @@ CONTRACT = {
 }
 
 
-@pytest.fixture(params=CONTRACT.values(), ids=CONTRACT)
-def row(request):
+# What a document has that no link leads to, where that is not the average of the others.
+PRIOR = {
+    "graph": prior_variance(LINKED),
+    "graph, other constants": prior_variance(LINKED, 0.6, 1),
+    "graph, adjacency": prior_variance(JOINED),
+    "graph, adjacency in order": prior_variance(JOINED),
+    "graph and time": prior_variance(LINKED) + 1.0,
+    "neighbours": prior_variance(NEAR),
+}
+
+
+@pytest.fixture(params=CONTRACT)
+def name(request):
     return request.param
+
+
+@pytest.fixture
+def row(name):
+    return CONTRACT[name]
 
 
 @pytest.fixture
@@ -190,21 +272,23 @@ def test_training_documents_seen_again_are_as_similar_as_before(row, bound):
         assert_allclose(part, (expected - private)[:, some], rtol=1e-10, atol=1e-12)
 
 
-def test_own_variances_are_the_diagonal(row, bound):
+def test_own_variances_are_the_diagonal(name, row, bound):
+    if name.startswith("neighbours"):
+        pytest.skip("documents that come again are their own nearest neighbours")
     _, expected, _ = row
     for new in (bound.training, *([bound.read(Documents(D, FRAME))] if row[2] is not None else [])):
         assert_allclose(bound.own_gram(new, joint=False), np.diagonal(expected), rtol=1e-10)
         assert_allclose(bound.own_gram(new, joint=True), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_documents_without_metadata_have_the_prior_variance(row, bound):
+def test_documents_without_metadata_have_the_prior_variance(name, row, bound):
     _, expected, _ = row
     new = read_quietly(bound, None, 4)
     cross = bound.cross_gram(new)
     assert cross is None or (cross.shape == (4, D) and not cross.any())
-    average = np.diagonal(expected).mean()
-    assert_allclose(bound.own_gram(new, joint=False), np.full(4, average), rtol=1e-10)
-    assert_allclose(bound.own_gram(new, joint=True), average * np.eye(4), rtol=1e-10)
+    variance = PRIOR.get(name, np.diagonal(expected).mean())
+    assert_allclose(bound.own_gram(new, joint=False), np.full(4, variance), rtol=1e-10)
+    assert_allclose(bound.own_gram(new, joint=True), variance * np.eye(4), rtol=1e-10)
 
 
 def test_what_is_saved_restores_the_kernel(row, bound):
@@ -256,6 +340,9 @@ def test_representation_reads_like_the_formula(row):
     kernel, expected, _ = row
     if isinstance(kernel, k.Precomputed):
         assert repr(kernel).startswith(f"Precomputed(<{len(kernel.matrix)} x {len(kernel.matrix)} ")
+        return
+    if isinstance(kernel, k.Graph) and kernel.adjacency is not None:
+        assert f"adjacency=<{kernel.adjacency.shape[0]} x " in repr(kernel)
         return
     if isinstance(kernel, k.OnColumns):
         assert repr(kernel).startswith("OnColumns(")
@@ -351,6 +438,11 @@ def test_every_kernel_takes_a_name():
         k.Matern("t", name="term"),
         k.OnColumns(gp.RBF(), "t", name="term"),
         k.Precomputed(np.eye(D), name="term"),
+        k.Linear("t", name="term"),
+        k.Embedding("vector", name="term"),
+        k.Graph("links", id="label", name="term"),
+        k.NearestNeighbors(3, on="t", name="term"),
+        k.Function(lambda a, b: np.eye(len(a), len(b)), name="term"),
     ):
         assert kernel.name == "term"
         assert kernel.bind(Documents(D, FRAME)).kernel.name == "term"

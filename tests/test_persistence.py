@@ -17,6 +17,7 @@ from numpy.testing import assert_array_equal
 from safetensors import safe_open
 from safetensors.numpy import load_file
 from safetensors.numpy import save as to_bytes
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
@@ -34,9 +35,12 @@ METADATA = pd.DataFrame(
         "date": pd.date_range("2020-01-01", periods=D),
         "row": np.arange(D),
         "who": [f"d{i}" for i in range(D)],
+        "links": [[f"d{i * i % 26}", f"d{(i + 3) % D}"] for i in range(D)],  # one awaits d25
+        "vector": list(RNG.standard_normal((D, 3))),
     }
 )
 METADATA.loc[3, "t"] = np.nan
+METADATA.loc[5, ["links", "vector"]] = None
 NEW = RNG.poisson(1.0, (5, V))
 LATER = pd.DataFrame(
     {
@@ -44,12 +48,15 @@ LATER = pd.DataFrame(
         "date": pd.to_datetime(["2020-01-03", None, "2020-06-01", "2019-01-01", "2020-01-03"]),
         "row": [24, 25, 0, 3, 27],
         "who": ["d24", "d25", "d0", "d3", "d27"],
+        "links": [["d1", "d2"], None, ["d7"], None, ["d3", "nobody"]],
+        "vector": [[1.0, 0.0, 0.5], None, [0.0, -1.0, 2.0], [1.0, 1.0, 1.0], [0.0, 0.0, 3.0]],
     }
 )
 NEW[4] = 0
 SIMILARITY = np.exp(-np.abs(np.subtract.outer(np.arange(28.0), np.arange(28.0))) / 4)
 LABELS = [f"d{i}" for i in range(28)]
 TIME = k.RBF("t", length_scale=2.0)
+ADJACENCY = np.where(RNG.random((28, 28)) < 0.15, RNG.uniform(0.1, 2.0, (28, 28)), 0.0)
 
 MODELS = {
     "CTM": CTM(3),
@@ -66,6 +73,19 @@ MODELS = {
     "categorical": GPTM(3, kernel=k.Categorical("who") + TIME),
     "must-link": GPTM(3, kernel=k.MustLink("who", gamma=0.5) + TIME),
     "must-link, pairs": GPTM(3, kernel=k.MustLink(pairs=[(0, 1), (5, 2)])),
+    "linear": GPTM(3, kernel=k.Linear("t", "date")),
+    "embedding": GPTM(3, kernel=k.Embedding("vector", name="meaning") + TIME),
+    "graph": GPTM(3, kernel=k.Graph("links", id="who")),
+    "graph, direct": GPTM(3, kernel=k.Graph("links", id="who", form="direct", gamma=0.5)),
+    "graph, adjacency": GPTM(3, kernel=k.Graph(adjacency=ADJACENCY, id="row", kappa=0.5, nu=1)),
+    "graph, sparse adjacency": GPTM(
+        3, kernel=k.Graph(adjacency=csr_matrix(ADJACENCY[:D, :D]), form="direct")
+    ),
+    "graph and more": GPTM(3, kernel=k.Graph("links", id="who") + TIME + k.Categorical("who")),
+    "graph within time": GPTM(3, kernel=k.Graph("links", id="who") * TIME),
+    "neighbours": GPTM(3, kernel=k.NearestNeighbors(3)),
+    "neighbours by columns": GPTM(3, kernel=k.NearestNeighbors(3, on=["t", "date"])),
+    "neighbours by vectors": GPTM(3, kernel=k.NearestNeighbors(3, on="vector", form="direct")),
     "on columns": GPTM(3, kernel=k.OnColumns(gp.RationalQuadratic(2.0, alpha=0.5), "t")),
     "on columns, compound": GPTM(
         3,
@@ -99,7 +119,7 @@ MODELS = {
 def fitted(name):
     model = clone(MODELS[name]).set_params(random_state=0, max_iter=6)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)  # slow convergence, links to documents to come
         return model.fit(X, metadata=METADATA)
 
 

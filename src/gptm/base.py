@@ -26,7 +26,7 @@ from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
 from gptm.metadata import as_frame
 from gptm.operators import Operator
-from gptm.parallel import interruptible, single_threaded_blas
+from gptm.parallel import helpers, interruptible, single_threaded_blas
 from gptm.progress import Progress
 from gptm.sampling import Latent, sample_documents
 from gptm.start import make_start
@@ -175,7 +175,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if counts.sum() == 0:
             raise ValueError("there is no word to score: every document is empty.")
         new = self._read_new(X, metadata, counts)
-        with single_threaded_blas():
+        with single_threaded_blas(), helpers(self.n_jobs):
             cross = self._bound_kernel.cross(new, joint=True)
             words, means = predict.held_out_bounds(counts, self._parameters(), cross, self.n_jobs)
         total = words + means if kind == "joint" else words
@@ -238,7 +238,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"negative; got {n_words!r} of shape {lengths.shape}."
             )
         frame = as_frame(metadata, n_documents)
-        with single_threaded_blas():
+        with single_threaded_blas(), helpers(self.n_jobs):
             counts, latent = sample_documents(
                 self.components_,
                 self.mean_,
@@ -287,7 +287,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         init = check_init(self.init, self.n_components, counts.shape[1])
         frame = self._frame(X, metadata, counts.shape[0])
         progress = Progress(self.verbose)
-        with single_threaded_blas():
+        with single_threaded_blas(), helpers(self.n_jobs):
             bound_kernel = self._bind_kernel(
                 Documents(counts.shape[0], frame, counts, y, self.n_jobs)
             )
@@ -325,9 +325,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
 
     def _frame(self, X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
-        if metadata is None and isinstance(X, Corpus):
-            return X.metadata
-        return as_frame(metadata, n_documents)
+        """Side information by rows; the ids of a corpus name them."""
+        if not isinstance(X, Corpus):
+            return as_frame(metadata, n_documents)
+        frame = X.metadata if metadata is None else as_frame(metadata, n_documents)
+        return frame if frame is None or X.ids is None else frame.set_axis(pd.Index(X.ids))
 
     def _bind_kernel(self, documents: Documents) -> BoundKernel:
         return NothingBound(documents.n)
@@ -436,7 +438,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs)
 
     def _theta(self, counts: csr_matrix, new: Any) -> Array:
-        with single_threaded_blas():
+        with single_threaded_blas(), helpers(self.n_jobs):
             return expected_theta(self._infer(counts, new), self.n_jobs)
 
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:

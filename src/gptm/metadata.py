@@ -192,8 +192,13 @@ def _links(value: Any) -> list[str]:
     if isinstance(value, str):
         return [part for part in re.split(r"[\s,;|]+", value) if part]
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        return [as_name(item) for item in value if not is_missing(item)]
+        return [item if type(item) is str else as_name(item) for item in value if _is_there(item)]
     return [] if is_missing(value) else [as_name(value)]
+
+
+def _is_there(item: Any) -> bool:
+    """`not is_missing`, for the many items of many lists."""
+    return item is not None and item is not pd.NA and bool(item == item)
 
 
 def as_name(value: Any) -> str:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from itertools import pairwise
 from typing import TypeVar
 
@@ -70,11 +71,34 @@ def ordered_map(
             raise
 
 
+_helpers: ContextVar[int | None] = ContextVar("helpers", default=None)
+PIECES = 8  # of linear algebra over documents, whatever the number of threads
+FEW_ROWS = 2000  # below, threads cost more than they bring
+
+
+@contextmanager
+def helpers(n_jobs: int | None) -> Iterator[None]:
+    """Inside the block, `by_rows` uses that many threads."""
+    token = _helpers.set(n_jobs)
+    try:
+        yield
+    finally:
+        _helpers.reset(token)
+
+
+def by_rows(function: Callable[[slice], None], n: int) -> None:
+    """Call `function` with slices that cover n rows; the same slices for any number of threads."""
+    size = n if n < FEW_ROWS else -(-n // PIECES)
+    pieces = blocks(0, n, max(size, 1))
+    ordered_map(lambda piece, _: function(piece), pieces, _helpers.get())
+
+
 def interruptible(function: Callable[[], Result]) -> Result:
     """The result of `function()`, run aside so that Ctrl-C need not wait for a long library call."""
     pool = ThreadPoolExecutor(1)
+    context = copy_context()  # `helpers` holds there too
     try:
-        return pool.submit(function).result()
+        return pool.submit(context.run, function).result()
     finally:
         pool.shutdown(wait=False)
 

@@ -1,5 +1,6 @@
 """Similarity along the edges of a graph between documents; where the edges come from is others' business."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -31,6 +32,28 @@ class NetworkKernel(Kernel):
     nu: int
     gamma: float
     diagonal: float | None
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Eigenvalues of the normalised graph to those of the smooth form."""
+
+    kappa: float
+    nu: int
+
+    def __call__(self, x: Array) -> Array:
+        return (1.0 + self.kappa**2 - x) ** -float(self.nu)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Eigenvalues of the graph to those of the direct form."""
+
+    variance: float
+    gamma: float
+
+    def __call__(self, x: Array) -> Array:
+        return self.variance + self.gamma * x
 
 
 class NewNodes(NamedTuple):
@@ -67,10 +90,8 @@ class NetworkBound(BoundKernel):
     @cached_property
     def _graph(self) -> Sparse:
         if self.kernel.form == "smooth":
-            unscaled = Sparse(self._network, self._smoothing)
-            return unscaled.scaled(self._scale)
-        variance, gamma = self._variance, float(self.kernel.gamma)
-        return Sparse(self._network, lambda x: variance + gamma * x)
+            return Sparse(self._network, self._smoothing).scaled(self._scale)
+        return Sparse(self._network, Edges(self._variance, float(self.kernel.gamma)))
 
     @cached_property
     def _network(self) -> Network:
@@ -79,8 +100,9 @@ class NetworkBound(BoundKernel):
             return Network((inverse @ self.edges @ inverse).tocsr(), -1.0, 1.0)
         return Network(self.edges, -self._radius, self._radius)
 
-    def _smoothing(self, x: Array) -> Array:
-        return (1.0 + self.kernel.kappa**2 - x) ** -float(self.kernel.nu)
+    @property
+    def _smoothing(self) -> "Smoothing":
+        return Smoothing(float(self.kernel.kappa), int(self.kernel.nu))
 
     @cached_property
     def _scale(self) -> float:

@@ -1,6 +1,7 @@
 """Functions of a sparse matrix: graphs, by Chebyshev polynomials and Lanczos quadrature."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,7 @@ from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
 from gptm.operators.lanczos import SEED, gauss_rules
 from gptm.operators.structure import Placement
+from gptm.parallel import by_rows
 
 TOL = 3e-5  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
@@ -41,20 +43,35 @@ class Network:
         yield from terms[:n_terms]
         before, now = terms[-2] if len(terms) > 1 else None, terms[-1]
         for _ in range(n_terms - len(terms)):
-            after = self._mapped(now)
-            if before is not None:
-                after *= 2.0
-                after -= before
-            before, now = now, after
+            before, now = now, self.step(now, before)
             yield now
 
-    def _mapped(self, V: Array) -> Array:
-        product = self.matrix @ V
+    def step(self, now: Array, before: Array | None) -> Array:
+        """T_n+1 X from T_n X and T_n-1 X; T_1 X from T_0 X where there is nothing before."""
         middle, half = 0.5 * (self.high + self.low), 0.5 * (self.high - self.low)
-        if middle != 0.0:
-            product -= middle * V
-        product /= half
-        return np.asarray(product)
+        factor = (1.0 if before is None else 2.0) / half
+        result = np.empty(now.shape)
+
+        def run(rows: slice) -> None:
+            part = self._rows(rows) @ now
+            if middle != 0.0:
+                part -= middle * now[rows]
+            part *= factor
+            if before is not None:
+                part -= before[rows]
+            result[rows] = part
+
+        by_rows(run, self.n)
+        return result
+
+    def _rows(self, rows: slice) -> csr_matrix:
+        """Some rows of the matrix, without a copy of them."""
+        if rows.start == 0 and rows.stop == self.n:
+            return self.matrix
+        indptr = self.matrix.indptr[rows.start : rows.stop + 1]
+        inside = slice(indptr[0], indptr[-1])
+        parts = self.matrix.data[inside], self.matrix.indices[inside], indptr - indptr[0]
+        return csr_matrix(parts, shape=(rows.stop - rows.start, self.n))
 
     @cached_property
     def spectrum(self) -> tuple[Array, Array]:
@@ -80,6 +97,18 @@ class Network:
         return values, np.ascontiguousarray(vectors)
 
 
+@dataclass(frozen=True)
+class Affine:
+    """A function of eigenvalues, scaled and shifted; unlike a lambda it can be pickled."""
+
+    function: Callable[[Array], Array]
+    scale: float
+    shift: float
+
+    def __call__(self, x: Array) -> Array:
+        return self.scale * self.function(x) + self.shift
+
+
 class Sparse(Base):
     """𝒦 = f(S) for a sparse S: S itself (eq. 21), or the inverse of a power of it (a sparse precision).
 
@@ -103,13 +132,11 @@ class Sparse(Base):
 
     def scaled(self, factor: float) -> "Sparse":
         """A multiple of the same matrix."""
-        function = self.function
-        return Sparse(self.network, lambda x: factor * function(x))
+        return Sparse(self.network, Affine(self.function, factor, 0.0))
 
     def plus(self, floor: float) -> "Sparse":
         """The same matrix with more on its diagonal."""
-        function = self.function
-        return Sparse(self.network, lambda x: function(x) + floor) if floor else self
+        return Sparse(self.network, Affine(self.function, 1.0, floor)) if floor else self
 
     @cached_property
     def dense(self) -> Array:

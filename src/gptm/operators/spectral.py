@@ -6,6 +6,7 @@ from scipy.linalg import eigh
 from gptm._types import Array
 from gptm.operators.base import Cross, Operator, View
 from gptm.operators.structure import Placement
+from gptm.parallel import by_rows
 
 
 class Spectral(Operator):
@@ -28,11 +29,11 @@ class Spectral(Operator):
 
     def rotate(self, X: Array) -> Array:
         """(D, m) documents' coordinates to those in which 𝒦 is diagonal."""
-        return X if self.vectors is None else self.vectors.T @ X
+        return X if self.vectors is None else _product(self.vectors.T, X)
 
     def unrotate(self, X: Array) -> Array:
         """(D, m) and back."""
-        return X if self.vectors is None else self.vectors @ X
+        return X if self.vectors is None else _product(self.vectors, X)
 
     def view(self, Y: Array) -> "SpectralView":
         return SpectralView(self, Y)
@@ -59,6 +60,17 @@ class Spectral(Operator):
 
     def _shifted(self, b: Array) -> Array:
         return self.values[:, None] * b + 1.0
+
+
+def _product(A: Array, X: Array) -> Array:
+    """A X, some rows at a time."""
+    result = np.empty((len(A), X.shape[1]))
+
+    def run(rows: slice) -> None:
+        np.matmul(A[rows], X, out=result[rows])
+
+    by_rows(run, len(A))
+    return result
 
 
 class SpectralView(View):

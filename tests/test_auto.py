@@ -1,0 +1,109 @@
+"""kernel="auto", and how documents get their names."""
+
+import logging
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gptm import GPTM, Corpus
+from gptm import kernels as k
+
+N = 12
+RNG = np.random.default_rng(0)
+NAMES = [f"d{i}" for i in range(N)]
+CHAIN = [[NAMES[i - 1]] if i else [] for i in range(N)]
+X = RNG.poisson(2.0, (N, 6))
+
+
+def frame(**columns):
+    return pd.DataFrame(columns)
+
+
+COLUMNS = {
+    "dates": (frame(when=pd.date_range("2020", periods=N)), k.Matern("when")),
+    "ISO dates": (frame(when=[f"20{10 + i}-01-01" for i in range(N)]), k.Matern("when")),
+    "numbers": (frame(x=np.arange(N) * 1.5), k.Matern("x")),
+    "categories": (frame(who=list("aabbccaabbcc")), k.Categorical("who")),
+    "vectors": (frame(v=list(RNG.standard_normal((N, 3)))), k.Embedding("v")),
+    "vectors, some missing": (
+        frame(v=[None, *RNG.standard_normal((N - 1, 3)).tolist()]),
+        k.Embedding("v"),
+    ),
+    "ids in a column": (frame(id=NAMES, links=CHAIN), k.Graph("links", id="id")),
+    "ids in the index": (frame(links=CHAIN).set_axis(NAMES), k.Graph("links")),
+    "numbers of rows": (frame(links=[[(i + 1) % N] for i in range(N)]), k.Graph("links")),
+    "most ids known": (
+        frame(id=NAMES, links=[[*names, f"x{i}"] for i, names in enumerate(CHAIN[:6])] + CHAIN[6:]),
+        k.Graph("links", id="id"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_auto_finds_the_kernel_for_a_column(name, caplog):
+    table, expected = COLUMNS[name]
+    with caplog.at_level(logging.WARNING, "gptm"):
+        assert k.auto_kernel(table) == expected
+    assert len(caplog.records) == 1
+    assert repr(expected) in caplog.text
+
+
+UNUSABLE = {
+    "constant": ([1.0] * N, "constant"),
+    "all missing": ([None] * N, "all values missing"),
+    "names of documents": (NAMES, "hardly repeat"),
+    "lists of unknown ids": (
+        [["u", "v"], ["w"]] + [[]] * (N - 2),
+        "neither ids of documents nor vectors",
+    ),
+    "empty lists": ([[]] * N, "lists are empty"),
+    "infinite": ([np.inf, *range(N - 1)], "infinite"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_auto_names_what_it_leaves_out_and_why(name, caplog):
+    values, reason = UNUSABLE[name]
+    with caplog.at_level(logging.WARNING, "gptm"):
+        assert k.auto_kernel(frame(column=values)) is None
+    assert f"'column' ({reason}" in caplog.text or reason in caplog.text
+
+
+def test_auto_fits_all_of_them_together(caplog):
+    table = frame(
+        id=NAMES,
+        links=CHAIN,
+        v=list(RNG.standard_normal((N, 3))),
+        x=np.arange(N) * 1.5,
+        who=list("aabbccaabbcc"),
+    )
+    model = GPTM(2, random_state=0, max_iter=3, tol=0.5).fit(X, metadata=table)
+    assert len(model.kernel_.get_params()["kernel"].terms) == 4
+    theta = model.transform(np.zeros((2, 6)), metadata=table[:2])
+    assert_allclose(theta.sum(1), 1)
+
+
+def test_ids_of_a_corpus_are_the_ids_of_its_documents():
+    """Graph("links") without a column of ids takes them, at fit and at transform."""
+    table = frame(links=CHAIN)
+    corpus = Corpus(X, metadata=table, ids=NAMES)
+    kernel = k.Graph("links")
+    model = GPTM(2, kernel=kernel, random_state=0, max_iter=3, tol=0.5).fit(corpus)
+    other = GPTM(2, kernel=k.Graph("links", id="id"), random_state=0, max_iter=3, tol=0.5)
+    other.fit(X, metadata=table.assign(id=NAMES))
+    assert_array_equal(model.doc_means_, other.doc_means_)
+    new = Corpus(X[:2], metadata=frame(links=[["d3"], []]), ids=["new", "newer"])
+    expected = other.transform(X[:2], metadata=frame(links=[["d3"], []], id=["new", "newer"]))
+    assert_array_equal(model.transform(new), expected)
+
+
+@pytest.mark.parametrize("form", ["smooth", "direct"])
+def test_a_fitted_model_with_links_can_be_pickled(form):
+    table = frame(id=NAMES, links=CHAIN)
+    kernel = k.Graph("links", id="id", form=form) + k.NearestNeighbors(2)
+    model = GPTM(2, kernel=kernel, random_state=0, max_iter=3, tol=0.5).fit(X, metadata=table)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.transform(X, metadata=table), model.transform(X, metadata=table))
