@@ -122,7 +122,7 @@ CONTRACT = {
     ),
     "linear": (k.Linear("t"), products(T), 0),
     "linear, two columns": (k.Linear("t", "s", name="trend"), products(T, S), 0),
-    "embedding": (k.Embedding("vector"), UNIT @ UNIT.T, 0),
+    "embedding": (k.Embedding("vector", center=True), UNIT @ UNIT.T, 0),
     "embedding, not centred": (
         k.Embedding("vector", center=False),
         1 - cosine_distances(VECTORS),

@@ -15,6 +15,7 @@ from scipy.sparse.linalg import cg, eigsh
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
+from threadpoolctl import threadpool_limits
 
 import gptm
 from gptm import GPTM, metrics
@@ -40,6 +41,13 @@ few = settings(max_examples=25, deadline=None, derandomize=True)
 seeds = st.integers(0, 10**6)
 STRENGTHS = np.logspace(-3, 6, 10)
 FORMS = ["smooth", "direct"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Large decompositions crawl where other processes want the cores too."""
+    with threadpool_limits(1):
+        yield
 
 
 def random_weights(seed, n, density=0.4, spread=0.5):
@@ -1274,10 +1282,6 @@ def check_large(kernel, dense, rtol=1e-3):
     assert_allclose(mean[[0, 2]], F[[3, 40]], atol=rtol * np.abs(F).max())
     assert (variance >= 0).all()
     return bound
-
-
-def test_a_large_graph_is_the_dense_formula(dense):
-    check_large(GRAPH, dense / np.diagonal(dense).mean())
 
 
 def test_a_large_graph_is_the_dense_formula_but_for_its_scale(dense):

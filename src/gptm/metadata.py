@@ -1,7 +1,7 @@
 """Side information as columns: what users pass in, read into numbers with NaN for what is missing."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,10 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             )
         # A series would be aligned by its index; its place in the order is what counts here.
         columns = {k: v.array if isinstance(v, pd.Series) else v for k, v in metadata.items()}
-        columns = {k: list(v) if np.ndim(v) > 1 else v for k, v in columns.items()}
+        columns = {
+            k: list(v) if isinstance(v, np.ndarray) and v.ndim > 1 else v
+            for k, v in columns.items()
+        }
         frame = pd.DataFrame(columns)
     elif hasattr(metadata, "to_dict") and hasattr(
         metadata, "columns"
@@ -128,6 +131,17 @@ def numbers(values: pd.Series, name: str) -> Array:
     return result
 
 
+def check_same_kind(names: Sequence[str], now: np.ndarray, then: np.ndarray, points: Array) -> None:
+    """An error if a column held dates when the model was fitted and numbers now, or the other way round."""
+    for name, date, was_date, values in zip(names, now, then, points.T, strict=False):
+        if date != was_date and not np.isnan(values).all():
+            was, arrived = ("dates", "numbers") if was_date else ("numbers", "dates")
+            raise ValueError(
+                f"metadata column {name!r} held {was} when the model was fitted, and holds {arrived} now; "
+                "convert it to the same kind."
+            )
+
+
 def _parse_dates(values: pd.Series) -> pd.Series:
     """Datetimes in UTC, without saying so."""
     if isinstance(values.dtype, pd.PeriodDtype):
@@ -158,7 +172,8 @@ def vectors(values: pd.Series, name: str) -> Array:
         arrays = [np.asarray(row, dtype=np.float64) for row in known if not isinstance(row, str)]
     except (TypeError, ValueError):
         lengths, arrays = set(), []
-    if known and (len(lengths) != 1 or len(arrays) != len(known) or arrays[0].ndim != 1):
+    flat = len(arrays) == len(known) and all(array.ndim == 1 for array in arrays)
+    if known and (len(lengths) != 1 or not flat):
         seen = (
             f"lengths {sorted(lengths)[:5]}" if len(lengths) > 1 else f"values such as {known[0]!r}"
         )
@@ -191,7 +206,9 @@ def link_lists(values: pd.Series) -> list[list[str]]:
 def _links(value: Any) -> list[str]:
     if isinstance(value, str):
         return [part for part in re.split(r"[\s,;|]+", value) if part]
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)  # the same order in every process
+    if isinstance(value, list | tuple | np.ndarray | pd.Series | pd.api.extensions.ExtensionArray):
         return [item if type(item) is str else as_name(item) for item in value if _is_there(item)]
     return [] if is_missing(value) else [as_name(value)]
 

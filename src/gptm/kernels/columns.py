@@ -12,7 +12,7 @@ from gptm._types import Array
 from gptm._warnings import warn
 from gptm.kernels.base import Documents, Kernel
 from gptm.kernels.points import PointBound
-from gptm.metadata import column, is_date, numbers, parse_days
+from gptm.metadata import check_same_kind, column, is_date, numbers, parse_days
 
 
 class _ColumnKernel(Kernel):
@@ -79,15 +79,7 @@ class ColumnBound(PointBound):
         if new.frame is None:
             return np.full((new.n, self.points.shape[1]), np.nan)
         points, dates = self.kernel.read(new.frame)
-        for name, now, then, values in zip(
-            self.kernel.columns, dates, self.dates, points.T, strict=True
-        ):
-            if now != then and not np.isnan(values).all():
-                was, arrived = ("dates", "numbers") if then else ("numbers", "dates")
-                raise ValueError(
-                    f"metadata column {name!r} held {was} when the model was fitted, and holds {arrived} now; "
-                    "convert it to the same kind."
-                )
+        check_same_kind(self.kernel.columns, dates, self.dates, points)
         return points
 
     def cross_gram(self, new: Array, rows: np.ndarray | None = None) -> Array:

@@ -160,9 +160,7 @@ class LinkBound(NetworkBound):
         if self.kernel.id is None:
             numbered = self.positional and _numbered(new.frame)
             return [None] * new.n if numbered else self.kernel.ids(new)
-        if self.kernel.id not in new.frame.columns:
-            return [None] * new.n
-        return list(self.kernel.ids(new))
+        return self.kernel.ids(new)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return sparse_arrays(self.links, "links") | {
@@ -254,6 +252,11 @@ def _report(kernel: Graph, links: list[list[str]], awaited: dict[str, list[int]]
 
 def _bind_matrix(kernel: Graph, documents: Documents) -> MatrixBound:
     matrix = symmetrised(_checked(kernel.adjacency))
+    if matrix.nnz == 0:
+        raise ValueError(
+            f"{kernel!r} has no link to learn from: all its weights between different documents are zero. Leave this "
+            "kernel out, or check the matrix."
+        )
     if kernel.id is None:
         if matrix.shape[0] != documents.n:
             raise ValueError(

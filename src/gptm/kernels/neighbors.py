@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix, diags
 from gptm._types import Array
 from gptm._validation import check_choice, check_number
 from gptm.kernels.base import Documents
+from gptm.kernels.columns import checked_columns
 from gptm.kernels.network import (
     Form,
     NetworkBound,
@@ -17,7 +18,7 @@ from gptm.kernels.network import (
     sparse_arrays,
     symmetrised,
 )
-from gptm.metadata import column, is_missing, numbers, vectors
+from gptm.metadata import check_same_kind, column, is_date, is_missing, numbers, vectors
 from gptm.neighbours import nearest
 
 
@@ -81,6 +82,9 @@ class NearestNeighbors(NetworkKernel):
     def bind(self, documents: Documents) -> "NeighborBound":
         check_number("n_neighbors", self.n_neighbors, least=1, integer=True)
         check_choice("weighting", self.weighting, ("tfidf", "counts"))
+        given = self.bandwidth
+        if given is not None and not (isinstance(given, int | float) and 0 < given < np.inf):
+            raise ValueError(f"bandwidth must be a positive number; got {given!r} in {self!r}.")
         if self.on is None:
             return self._bind_words(documents)
         return self._bind_columns(documents)
@@ -98,7 +102,7 @@ class NearestNeighbors(NetworkKernel):
         return self._bound(points, {"scale": scale}, "cosine", documents.n_jobs)
 
     def _bind_columns(self, documents: Documents) -> "NeighborBound":
-        values, as_vectors = self.read_columns(documents)
+        values, as_vectors, dates = self.read_columns(documents)
         there = ~np.isnan(values).any(1)
         if not there.any():
             raise ValueError(
@@ -111,7 +115,8 @@ class NearestNeighbors(NetworkKernel):
             centre, scale = values[there].mean(axis=0), np.where(spread > 0, spread, 1.0)
         points = (values - centre) / scale
         metric = "cosine" if as_vectors else "euclidean"
-        return self._bound(points, {"scale": scale, "centre": centre}, metric, documents.n_jobs)
+        prepared = {"scale": scale, "centre": centre, "dates": dates.astype(np.float64)}
+        return self._bound(points, prepared, metric, documents.n_jobs)
 
     def _bound(
         self,
@@ -135,26 +140,31 @@ class NearestNeighbors(NetworkKernel):
     def weighed(self, counts: csr_matrix, scale: Array) -> csr_matrix:
         """Counts as the distance takes them."""
         values = counts.astype(np.float64)
+        values.eliminate_zeros()
         if self.weighting == "tfidf":
-            values.data = 1.0 + np.log(np.maximum(values.data, 1e-300))
+            values.data = np.where(
+                values.data < 1.0, values.data, 1.0 + np.log(np.maximum(values.data, 1.0))
+            )
         return (values @ diags(scale)).tocsr()
 
-    def read_columns(self, documents: Documents) -> tuple[Array, bool]:
-        """(n, p) numbers, NaN where missing, and whether they are one column's vectors."""
+    def read_columns(self, documents: Documents) -> tuple[Array, bool, np.ndarray]:
+        """(n, p) numbers, NaN where missing; whether they are one column's vectors; which columns hold dates."""
         names = self._names()
         columns = [column(documents.frame, name, repr(self)) for name in names]
         if len(columns) == 1 and any(np.ndim(v) == 1 for v in columns[0] if not is_missing(v)):
-            return vectors(columns[0], names[0]), True
+            return vectors(columns[0], names[0]), True, np.zeros(1, dtype=bool)
         values = [numbers(one, name) for one, name in zip(columns, names, strict=True)]
-        return np.column_stack(values), False
+        return np.column_stack(values), False, np.array([is_date(one) for one in columns])
 
     def _names(self) -> tuple[str, ...]:
-        return (self.on,) if isinstance(self.on, str) else tuple(self.on)
+        return checked_columns(
+            "NearestNeighbors", (self.on,) if isinstance(self.on, str) else tuple(self.on)
+        )
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "NeighborBound":
         edges = from_sparse_arrays(arrays, "edges")
         prepared: dict[str, Array] = {
-            name: arrays[name] for name in ("scale", "centre") if name in arrays
+            name: arrays[name] for name in ("scale", "centre", "dates") if name in arrays
         }
         if "points" in arrays:
             metric = "cosine" if arrays["cosine"][0] else "euclidean"
@@ -209,8 +219,17 @@ class NeighborBound(NetworkBound):
             )
         if new.frame is None:
             return None
-        values, _ = self.kernel.read_columns(new)
-        return (values - self.prepared["centre"]) / self.prepared["scale"]
+        values, _, dates = self.kernel.read_columns(new)
+        centre, scale = self.prepared["centre"], self.prepared["scale"]
+        if np.isnan(values).all():
+            return np.full((new.n, len(centre)), np.nan)
+        if values.shape[1] != len(centre):
+            raise ValueError(
+                f"{self.kernel!r} was fitted to vectors of {len(centre)} numbers in {self.kernel.on!r}; these have "
+                f"{values.shape[1]}."
+            )
+        check_same_kind(self.kernel.column_names(), dates, self.prepared["dates"] > 0, values)
+        return (values - centre) / scale
 
     def arrays(self) -> dict[str, np.ndarray]:
         if isinstance(self.points, csr_matrix):

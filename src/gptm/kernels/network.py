@@ -98,7 +98,9 @@ class NetworkBound(BoundKernel):
         if self.kernel.form == "smooth":
             inverse = diags(1.0 / np.sqrt(self._degrees + self._spare))
             return Network((inverse @ self.edges @ inverse).tocsr(), -1.0, 1.0)
-        return Network(self.edges, -self._radius, self._radius)
+        # 𝒦 is positive where the eigenvalues are, which may be less than the bound allows for.
+        low = -min(self._radius, self._variance / float(self.kernel.gamma) * (1.0 - 1e-9))
+        return Network(self.edges, low, self._radius)
 
     @property
     def _smoothing(self) -> "Smoothing":
@@ -112,11 +114,15 @@ class NetworkBound(BoundKernel):
     @cached_property
     def _radius(self) -> float:
         """A bound of the largest eigenvalue's size, for any graph: max (W x) / x over some positive x."""
-        x = self._degrees + 1e-3 * max(float(self._degrees.max(initial=0.0)), 1e-300)
+        if self.edges.nnz == 0:
+            return 1.0
+        x = np.ones(self.n)
         for _ in range(POWER_STEPS):
-            x = self.edges @ x + 1e-3 * x
+            image = self.edges @ x
+            # Half of the size so far keeps it from swinging between the two sides of a graph.
+            x = image + 0.5 * float(np.linalg.norm(image) / np.linalg.norm(x)) * x
             x /= x.max()
-        return float(((self.edges @ x) / x).max()) if self.edges.nnz else 1.0
+        return float(((self.edges @ x) / x).max())
 
     @cached_property
     def _variance(self) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 from gptm._types import Array
 from gptm.kernels.base import BoundKernel, Documents, Kernel
 from gptm.kernels.columns import checked_columns, warn_constant
-from gptm.metadata import column, numbers, vectors
+from gptm.metadata import check_same_kind, column, is_date, numbers, vectors
 from gptm.operators import Block, Features, Placement, Structure
 
 
@@ -17,8 +17,8 @@ class _VectorKernel(Kernel):
     """A kernel x' y of some numbers of the documents."""
 
     @abstractmethod
-    def read(self, frame: pd.DataFrame | None) -> Array:
-        """(n, p) numbers; a row with a NaN is missing."""
+    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
+        """(n, p) numbers, a row with a NaN is missing; and which columns hold dates."""
 
     @abstractmethod
     def prepare(self, points: Array) -> tuple[Array, Array]:
@@ -29,7 +29,7 @@ class _VectorKernel(Kernel):
         """(n, p) rows whose products are the kernel."""
 
     def bind(self, documents: Documents) -> "VectorBound":
-        points = self.read(documents.frame)
+        points, dates = self.read(documents.frame)
         there = ~np.isnan(points).any(1)
         if not there.any():
             raise ValueError(
@@ -37,19 +37,21 @@ class _VectorKernel(Kernel):
                 "the column."
             )
         centre, scale = self.prepare(points[there])
-        return VectorBound(self, self.features((points - centre) / scale), centre, scale)
+        return VectorBound(self, self.features((points - centre) / scale), centre, scale, dates)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "VectorBound":
-        return VectorBound(self, arrays["rows"], arrays["centre"], arrays["scale"])
+        return VectorBound(self, *(arrays[name] for name in ("rows", "centre", "scale", "dates")))
 
 
 class VectorBound(BoundKernel):
     """Rows of features of the training documents, NaN where missing."""
 
-    def __init__(self, kernel: _VectorKernel, rows: Array, centre: Array, scale: Array):
+    def __init__(
+        self, kernel: _VectorKernel, rows: Array, centre: Array, scale: Array, dates: np.ndarray
+    ):
         self.kernel: _VectorKernel = kernel
         self.rows = rows
-        self.centre, self.scale = centre, scale
+        self.centre, self.scale, self.dates = centre, scale, dates
         self.n = len(rows)
         self._variance = float((rows[~self.alone()] ** 2).sum(1).mean())
 
@@ -76,15 +78,23 @@ class VectorBound(BoundKernel):
     def read(self, new: Documents) -> Array:
         if new.frame is None:
             return np.full((new.n, self.rows.shape[1]), np.nan)
-        points = self.kernel.read(new.frame)
+        points, dates = self.kernel.read(new.frame)
+        if np.isnan(points).all():
+            return np.full((new.n, self.rows.shape[1]), np.nan)
         if points.shape[1] != len(self.centre):
             raise ValueError(
                 f"{self.kernel!r} was fitted to vectors of {len(self.centre)} numbers; these have {points.shape[1]}."
             )
+        check_same_kind(self.kernel.column_names(), dates, self.dates, points)
         return self.kernel.features((points - self.centre) / self.scale)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"rows": self.rows, "centre": self.centre, "scale": self.scale}
+        return {
+            "rows": self.rows,
+            "centre": self.centre,
+            "scale": self.scale,
+            "dates": self.dates,
+        }
 
 
 class Linear(_VectorKernel):
@@ -111,29 +121,30 @@ class Linear(_VectorKernel):
     def column_names(self) -> tuple[str, ...]:
         return self.columns
 
-    def read(self, frame: pd.DataFrame | None) -> Array:
-        return np.column_stack(
-            [numbers(column(frame, name, repr(self)), name) for name in self.columns]
-        )
+    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
+        series = [column(frame, name, repr(self)) for name in self.columns]
+        values = [numbers(one, name) for one, name in zip(series, self.columns, strict=True)]
+        return np.column_stack(values), np.array([is_date(one) for one in series])
 
     def prepare(self, points: Array) -> tuple[Array, Array]:
         warn_constant(self, self.columns, points)
-        spread = points.std(axis=0)
-        return points.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        constant = np.ptp(points, axis=0) == 0
+        centre = np.where(constant, points[0], points.mean(axis=0))
+        return centre, np.where(constant, 1.0, points.std(axis=0))
 
     def features(self, standardised: Array) -> Array:
         return standardised / np.sqrt(len(self.columns))
 
 
 class Embedding(_VectorKernel):
-    """Vectors of the documents, such as embeddings of a language model: the cosine around their mean.
+    """Vectors of the documents, such as embeddings of a language model: alike if they point the same way.
 
     Parameters
     ----------
     column : str
         Column of the metadata with a list or array of numbers per document, all of one length.
-    center : bool, default=True
-        Take off the training documents' mean vector first, which all of them share.
+    center : bool, default=False
+        Take off the training documents' mean vector first. Vectors that nearly all point the same way may gain by it.
     name : str, optional
         What tables call this term.
 
@@ -144,7 +155,7 @@ class Embedding(_VectorKernel):
     Embedding('vector')
     """
 
-    def __init__(self, column: str, *, center: bool = True, name: str | None = None):
+    def __init__(self, column: str, *, center: bool = False, name: str | None = None):
         if not isinstance(column, str):
             raise ValueError(
                 f"Embedding expects a column name, for example Embedding('vector'); got {column!r}."
@@ -156,8 +167,9 @@ class Embedding(_VectorKernel):
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def read(self, frame: pd.DataFrame | None) -> Array:
-        return vectors(column(frame, self.column, repr(self)), self.column)
+    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
+        found = vectors(column(frame, self.column, repr(self)), self.column)
+        return found, np.zeros(1, dtype=bool)
 
     def prepare(self, points: Array) -> tuple[Array, Array]:
         centre = points.mean(axis=0)

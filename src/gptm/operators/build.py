@@ -37,7 +37,8 @@ def _known_decomposition(structure: Structure) -> Spectral | None:
     table = features.to_dense()
     squares = features.gram()
     values = np.diagonal(squares).copy()
-    if np.abs(squares - np.diag(values)).max() > 1e-12 * values.max():
+    rounding = 1e-12 * float(values.max())
+    if values.min() <= rounding or np.abs(squares - np.diag(values)).max() > rounding:
         return None
     return Spectral(values + structure.own[0], table / np.sqrt(values))
 
@@ -51,7 +52,7 @@ def cross_covariances(structure: Structure, new: Placement) -> tuple[Array, Arra
         Ktx += Phi @ structure.features.to_dense().T
         Ktt += Phi @ Phi.T
     for graph, weights in zip(structure.graphs, new.weights, strict=True):
-        small = structure.n <= SEVERAL
+        small = structure.n <= (EXACT if len(structure.graphs) == 1 else SEVERAL)
         carried = weights @ graph.dense if small else graph.matmul(weights.T.toarray()).T
         Ktx += carried
         Ktt += weights @ carried.T

@@ -13,17 +13,13 @@ DENSE = 1000  # points up to which a decomposition is the quickest way
 MAX_RANK = 1000
 TOL = 1e-4  # share of the largest variance that an incomplete factor may leave out at any point
 
-_HOPELESS = (
-    0.1  # share of variance left after a quarter of the columns at which more will not do either
-)
+_HOPELESS = 0.1  # share of variance left after a quarter of the columns that more will not take off
 
 Covariance = Callable[[np.ndarray, np.ndarray], Array]
 
 
 class Factor(NamedTuple):
-    """_HOPELESS = 0.1  # share of variance left after a quarter of the columns at which more will not do either
-
-    Covariance = table table' between the points; a new point's row is its covariance with the anchors @ whiten."""
+    """Covariance = table table' between the points; a new point's row is its covariance with the anchors @ whiten."""
 
     table: Array  # (m, r)
     anchors: np.ndarray  # (a,) positions among the points

@@ -142,7 +142,8 @@ class Sparse(Base):
     def dense(self) -> Array:
         """𝒦 as an array, by one decomposition."""
         values, vectors = self.network.eigen
-        return np.asarray((vectors * self.function(values)) @ vectors.T)
+        found = (vectors * self.function(values)) @ vectors.T
+        return np.asarray(0.5 * (found + found.T))
 
     def view(self, Y: Array) -> "SparseView":
         return SparseView(self, Y)
