@@ -93,8 +93,8 @@ def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
 
 def _sequence_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
     """The kernel for a column of lists: links if they hold ids of documents, else vectors."""
-    name = str(values.name)
-    linked = {link for links in link_lists(values) for link in links}
+    name, lists = str(values.name), link_lists(values)
+    linked = {link for links in lists for link in links}
     if not linked:
         return "its lists are empty"
     try:
@@ -109,7 +109,10 @@ def _sequence_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
         if isinstance(names, pd.DataFrame) or any(isinstance(v, _SEQUENCES) for v in names):
             continue
         ids = level_names(names)
-        if len(set(ids)) == len(ids) and 2 * len(linked & set(ids)) >= len(linked):
+        known = linked & set(ids)
+        if len(set(ids)) < len(ids) or 2 * len(known) < len(linked):
+            continue
+        if any(known & set(links) - {own} for own, links in zip(ids, lists, strict=True)):
             return Graph(name, id=column)
     if is_vector:
         return Embedding(name)

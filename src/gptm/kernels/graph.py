@@ -212,7 +212,7 @@ def _bind_links(kernel: Graph, documents: Documents) -> LinkBound:
             if name not in position:
                 awaited.setdefault(name, []).append(row)
     targets = [{position[name] for name in names if name in position} for names in links]
-    _report(kernel, links, awaited)
+    _report(kernel, links, ids, awaited)
     positional = kernel.id is None and _numbered(frame)
     return LinkBound(kernel, _edges(targets, documents.n), ids, awaited, positional)
 
@@ -232,13 +232,18 @@ def _positions(kernel: Graph, ids: list[str | None]) -> dict[str, int]:
     return position
 
 
-def _report(kernel: Graph, links: list[list[str]], awaited: dict[str, list[int]]) -> None:
+def _report(
+    kernel: Graph,
+    links: list[list[str]],
+    ids: list[str | None],
+    awaited: dict[str, list[int]],
+) -> None:
     """Say once how many links lead nowhere yet."""
-    n_links = sum(len(set(names)) for names in links)
+    n_links = sum(len(set(names) - {own}) for names, own in zip(links, ids, strict=True))
     if n_links == 0:
         raise ValueError(
-            f"{kernel!r} has no link to learn from: every value of {kernel.column!r} is missing or empty. Leave this "
-            "kernel out, or fill the column."
+            f"{kernel!r} has no link to learn from: every value of {kernel.column!r} is missing or empty, or links a "
+            "document to itself. Leave this kernel out, or fill the column."
         )
     n_awaited = sum(map(len, awaited.values()))
     where = "the table's index" if kernel.id is None else f"column {kernel.id!r}"

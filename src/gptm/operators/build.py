@@ -76,4 +76,6 @@ def build_operator(structure: Structure, exact: int = EXACT, several: int = SEVE
         base = structure.graphs[0].plus(float(structure.own[0]))
     else:
         return Exact(structure) if structure.n <= several else MatrixFree(structure)
-    return base if structure.features is None else Additive(base, structure.features)
+    if structure.features is None or structure.features.width == 0:
+        return base
+    return Additive(base, structure.features)
