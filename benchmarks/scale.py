@@ -92,6 +92,7 @@ def cases(folder):
         "wordnet-neighbours": (lambda: read(folder, "wordnet_nouns"), neighbours, 200, "gibbs"),
         "sampled-100k": (lambda: sampled(100_000), everything, 3, "random"),
         "sampled-1m": (lambda: sampled(1_000_000), everything, 3, "random"),
+        "smooth-3000": (dense, k.Matern("x"), 10, "gibbs"),
         "dense-3000": (dense, rough, 10, "gibbs"),
     }
 

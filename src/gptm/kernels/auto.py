@@ -101,7 +101,7 @@ def _sequence_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
         points = vectors(values, name)
         if points.shape[1] > 1 and (points != np.round(points)).any():  # numbers that are no ids
             return Embedding(name)
-        is_vector = True
+        is_vector = points.shape[1] > 1
     except ValueError:
         is_vector = False
     for column in (None, *(other for other in frame.columns if other != name)):
