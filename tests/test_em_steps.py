@@ -657,8 +657,9 @@ def test_initial_state_from_nothing():
 @pytest.mark.parametrize("kind", ["identity", "shared", "free"])
 @pytest.mark.parametrize("learn_strength", [False, True])
 @pytest.mark.parametrize("fit_mean", [False, True])
-def test_initial_state_from_a_posterior(kind, learn_strength, fit_mean):
-    """Sigma is the posterior's spread; a learnt kernel gets as much of it as the noise does."""
+def test_initial_state_from_a_posterior(kind, learn_strength, fit_mean, monkeypatch):
+    """Sigma is the posterior's spread; a learnt kernel gets as much of it as the noise does, until it settles."""
+    monkeypatch.setattr(em, "SETTLING", 0)
     case = Case(Mode("variational", kind, fit_mean, True, learn_strength))
     p = case.p
     posterior = Posterior(p.lam, p.nu2)
@@ -673,6 +674,30 @@ def test_initial_state_from_a_posterior(kind, learn_strength, fit_mean):
     else:
         expected = spread if kind == "free" else np.trace(spread) / 3 * np.eye(3)
     assert_allclose(state.B, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["identity", "shared", "free"])
+def test_the_strength_of_a_kernel_settles_before_documents_move(kind, monkeypatch):
+    """Where the documents of the start follow the kernel it is strong, where they do not nothing is left of it."""
+    rng = np.random.default_rng(0)
+    D, K = 150, 3
+    times = np.sort(rng.uniform(0, 10, D))
+    Kxx = np.exp(-0.5 * np.subtract.outer(times, times) ** 2)
+    follows = np.linalg.cholesky(Kxx + 1e-9 * np.eye(D)) @ rng.standard_normal((D, K))
+    problem = make_problem(Mode("variational", kind, True, True, True), np.ones((D, 4)), Kxx)
+    beta_T, nu2 = np.full((4, K), 0.25), np.full((D, K), 0.1)
+
+    def share(lam):
+        state = em.initial_state(problem, beta_T, Posterior(lam, nu2))
+        assert_covariance(state.Sigma)
+        assert_allclose(
+            state.F, naive.posterior_F(lam, state.means.mu, state.Sigma, state.B, Kxx)[0], atol=1e-6
+        )
+        return np.trace(state.B) / np.trace(state.B + state.Sigma)
+
+    noise = 0.3 * rng.standard_normal((D, K))
+    assert share(follows + noise) > 0.6
+    assert share(noise + rng.standard_normal((D, K))) < 0.05
 
 
 def test_run_stops_when_the_bound_stands_still():

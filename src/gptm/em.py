@@ -25,6 +25,8 @@ Coregionalization = Literal["identity", "shared", "free", "none"]
 FIRST_INNER = 20  # inner iterations of a document step that starts from nothing
 INNER = 3  # and of one that starts where the last one stopped: the topics move on anyway
 INNER_TOL = 1e-6  # nats per token
+SETTLING = 50  # rounds for the kernel's strength at the start, at most
+SETTLED = 1e-4  # change of the kernel's share of the spread that is none
 
 
 class State(NamedTuple):
@@ -180,6 +182,9 @@ def initial_state(
     or, where its strength is learnt, with the same share of that spread as the noise.
     """
     D, K = problem.operator.n, beta_T.shape[1]
+    open_strength = (
+        posterior is not None and B is None and strength is None and problem.learn_strength
+    )
     if posterior is None:
         spread, posterior = np.eye(K), Posterior(np.zeros((D, K)), np.ones((D, K)))
     else:
@@ -196,9 +201,25 @@ def initial_state(
     mu = None if problem.fit_mean else np.zeros(K)
     means = solve_means(problem.operator, view, mu, diagonalise(Sigma, B))
     F = _means_of(view, posterior, means)
-    return State(
+    state = State(
         beta_T, Sigma, B, strength, posterior, view, means, F, statistics=None, bound=-np.inf
     )
+    return settle_strength(problem, state) if open_strength else state
+
+
+def settle_strength(problem: Problem, state: State) -> State:
+    """Sigma and B as the documents of the start ask for, before the first of them moves.
+
+    A kernel that says nothing has no strength left then. With half of the spread, as at first, it would pull the
+    documents together for some iterations, and EM would end elsewhere than without it, and worse.
+    """
+    share = np.inf
+    for _ in range(SETTLING):
+        state = update_strength(problem, update_covariance(problem, state))
+        before, share = share, np.trace(state.B) / np.trace(state.B + state.Sigma)
+        if abs(share - before) < SETTLED:
+            break
+    return state._replace(F=_means_of(state.view, state.posterior, state.means))
 
 
 def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
