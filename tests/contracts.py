@@ -109,7 +109,7 @@ def check_cross(cross, Kxx, Ktx, Ktt, rtol=1e-9):
     size = max(1.0, np.abs(Ktt).max())
 
     alpha = np.random.default_rng(4).standard_normal((D, 3))
-    assert_allclose(cross.mean(alpha), Ktx @ alpha, rtol=rtol, atol=rtol)
+    assert_allclose(cross.mean(alpha, Kxx @ alpha), Ktx @ alpha, rtol=rtol, atol=rtol)
 
     variance = cross.variance(STRENGTHS)
     assert variance.shape == (n, len(STRENGTHS))

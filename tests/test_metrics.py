@@ -1,5 +1,7 @@
 """Scores against plain loops, and the split of words that they rest on."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -211,7 +213,9 @@ def test_more_words_seen_predict_the_others_better():
 
 
 def test_public_names_are_there():
-    for name in ("log_likelihood", "perplexity", "split_tokens"):
+    names = ["log_likelihood", "perplexity", "split_tokens", "top_words", "npmi_coherence", "frex"]
+    names += ["exclusivity", "lift", "relevance", "word_scores", "topic_diversity"]
+    for name in names:
         assert callable(getattr(metrics, name))
 
 
@@ -219,3 +223,236 @@ def test_split_of_a_huge_count():
     seen, rest = split_tokens([[3e12, 5]], observed=0.25)
     assert (seen + rest).toarray().tolist() == [[3e12, 5]]
     assert_allclose(seen[0, 0] / 3e12, 0.25, rtol=1e-4)
+
+
+# Topics in words
+
+
+def random_topics(K=4, V=15, seed=0):
+    """Topics with probabilities of zero, ties, and a word (the last) that no topic has."""
+    beta = np.random.default_rng(seed).dirichlet(np.full(V, 0.5), K)
+    beta[0, 2] = beta[1, 3] = 0.0
+    beta[2, 4] = beta[2, 5]
+    beta[:, -1] = 0.0
+    return beta / beta.sum(axis=1, keepdims=True)
+
+
+def best(values, n):
+    """The n largest, one by one; of equal values the first."""
+    left, found = list(range(len(values))), []
+    while left and len(found) < n:
+        top = max(left, key=lambda w: (values[w], -w))
+        left.remove(top)
+        found.append(top)
+    return found
+
+
+def npmi_of_pair(X, v, w):
+    D = len(X)
+    with_v = sum(X[d, v] > 0 for d in range(D)) / D
+    with_w = sum(X[d, w] > 0 for d in range(D)) / D
+    both = sum(X[d, v] > 0 and X[d, w] > 0 for d in range(D)) / D
+    if both == 0:
+        return -1.0
+    return 0.0 if both == 1 else np.log(both / (with_v * with_w)) / -np.log(both)
+
+
+def rank(values, w):
+    """Of value w among all, counted from 1; equal values share the mean of their ranks."""
+    below = sum(v < values[w] for v in values)
+    same = sum(v == values[w] for v in values)
+    return below + (same + 1) / 2
+
+
+def part(beta, i, w):
+    total = sum(beta[j, w] for j in range(len(beta)))
+    return beta[i, w] / total if total > 0 else 0.0
+
+
+def test_top_words_are_those_of_a_loop():
+    beta = random_topics()
+    for n in (1, 3, 15, 40):
+        assert metrics.top_words(beta, n).tolist() == [best(row, n) for row in beta]
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix, csr_array, coo_matrix, np.ndarray.tolist])
+@pytest.mark.parametrize("n_words", [2, 5, 15])
+def test_coherence_is_that_of_a_loop(make, n_words):
+    beta, X = random_topics(), random_counts()
+    X[:, 0] += 1  # in every document
+    X[:, 1] *= np.arange(40) < 3  # rare: some pairs never meet
+    X[:, 6] = 0  # never
+    expected = [
+        np.mean([npmi_of_pair(X, v, w) for v, w in combinations(best(row, n_words), 2)])
+        for row in beta
+    ]
+    assert_allclose(metrics.npmi_coherence(beta, make(X), n_words), expected, rtol=1e-12)
+
+
+def test_coherence_goes_from_never_to_only_together():
+    topics = np.eye(4)[:2] + np.eye(4)[1:3] + 1e-9
+    assert_allclose(metrics.npmi_coherence(topics, [[1, 2, 0, 0], [0, 0, 1, 0]], 2), [1, -1])
+    assert_allclose(metrics.npmi_coherence(topics, np.ones((3, 4)), 2), [0, 0])
+    independent = np.repeat([[0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 1, 0]], 5, axis=0)
+    assert_allclose(metrics.npmi_coherence(topics, independent, 2), [0, 0], atol=1e-12)
+
+
+def test_coherence_asks_whether_a_word_occurs_not_how_often():
+    beta, X = random_topics(), random_counts()
+    expected = metrics.npmi_coherence(beta, X)
+    assert_array_equal(metrics.npmi_coherence(beta, 0.25 * X**2), expected)
+    zeros = csr_matrix(X.astype(float))
+    zeros.data[::3] = 0.0  # stored, but zeros
+    assert_array_equal(
+        metrics.npmi_coherence(beta, zeros), metrics.npmi_coherence(beta, zeros.toarray())
+    )
+
+
+def test_coherence_is_that_of_gensim():
+    reason = "gensim, the second source of the coherence, is not installed"
+    coherencemodel = pytest.importorskip("gensim.models.coherencemodel", reason=reason)
+    corpora = pytest.importorskip("gensim.corpora", reason=reason)
+    X = np.random.default_rng(1).poisson(1.0, (60, 12))
+    X[:, 0] += 1  # no document is empty: gensim would not count it
+    beta = np.random.default_rng(2).dirichlet(np.full(12, 0.5), 5)
+    texts = [[f"w{w:02}" for w in range(12) for _ in range(row[w])] for row in X]
+    words = [[f"w{w:02}" for w in row] for row in metrics.top_words(beta, 6)]
+    by_gensim = coherencemodel.CoherenceModel(
+        topics=words,
+        texts=texts,
+        dictionary=corpora.Dictionary(texts),
+        coherence="c_npmi",
+        window_size=1000,  # whole documents
+        topn=6,
+        processes=1,
+    )
+    occurs = (X > 0).astype(int)
+    assert (occurs.T @ occurs).min() > 0  # where the definitions agree
+    found = metrics.npmi_coherence(beta, X, 6)
+    assert_allclose(found, by_gensim.get_coherence_per_topic(), atol=1e-9)
+
+
+def test_one_word_has_no_coherence():
+    with np.errstate(all="raise"):
+        assert np.isnan(metrics.npmi_coherence([[1.0], [1.0]], [[1], [0]])).all()
+        assert np.isnan(metrics.npmi_coherence(random_topics(), random_counts(), 1)).all()
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 1.0])
+def test_frex_is_the_harmonic_mean_of_two_ranks(weight):
+    beta = random_topics()
+    found = metrics.frex(beta, weight)
+    assert found.shape == beta.shape
+    for i in range(4):
+        parts = [part(beta, i, w) for w in range(15)]
+        for w in range(15):
+            frequency, exclusive = rank(beta[i], w) / 15, rank(parts, w) / 15
+            expected = 1 / (weight / exclusive + (1 - weight) / frequency)
+            assert found[i, w] == pytest.approx(expected, rel=1e-12)
+    assert_array_equal(metrics.frex(beta), metrics.frex(beta, 0.5))
+
+
+def test_exclusivity_is_that_of_a_loop():
+    beta = random_topics()
+    for n in (1, 5, 40):
+        expected = [np.mean([part(beta, i, w) for w in best(beta[i], n)]) for i in range(4)]
+        assert_allclose(metrics.exclusivity(beta, n), expected, rtol=1e-12)
+
+
+def test_exclusivity_of_equal_and_of_separate_topics():
+    assert_allclose(metrics.exclusivity(np.full((4, 8), 1 / 8)), 0.25)
+    assert_allclose(metrics.exclusivity(np.kron(np.eye(3), [[0.5, 0.5]]), 2), 1.0)
+
+
+def test_lift_and_relevance_are_those_of_a_loop():
+    beta, counts = random_topics(), random_counts().sum(axis=0)
+    counts[7] = 0  # a word that never occurs has no lift
+    found = metrics.lift(beta, counts)
+    relevances = {share: metrics.relevance(beta, counts, share) for share in (0.0, 0.6, 1.0)}
+    for i in range(4):
+        for w in range(15):
+            lifted = beta[i, w] / (counts[w] / counts.sum()) if counts[w] else 0.0
+            assert found[i, w] == pytest.approx(lifted, rel=1e-12)
+            for share, relevance in relevances.items():
+                if lifted > 0:
+                    expected = share * np.log(beta[i, w]) + (1 - share) * np.log(lifted)
+                    assert relevance[i, w] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+                else:
+                    assert relevance[i, w] == -np.inf
+    assert_allclose(metrics.lift(beta, counts / counts.sum()), found, rtol=1e-12)
+    assert_array_equal(metrics.relevance(beta, counts), relevances[0.6])
+
+
+def test_relevance_goes_from_lift_to_probability():
+    beta, counts = random_topics(), random_counts().sum(axis=0)
+    by_lift = metrics.top_words(metrics.relevance(beta, counts, 0.0), 5)
+    assert_array_equal(by_lift, metrics.top_words(metrics.lift(beta, counts), 5))
+    by_probability = metrics.top_words(metrics.relevance(beta, counts, 1.0), 5)
+    assert_array_equal(by_probability, metrics.top_words(beta, 5))
+
+
+def test_word_scores_are_those_of_a_loop():
+    beta = np.random.default_rng(0).dirichlet(np.ones(9), 4)
+    found = metrics.word_scores(beta)
+    for i in range(4):
+        for w in range(9):
+            mean = sum(np.log(beta[j, w]) for j in range(4)) / 4
+            expected = beta[i, w] * (np.log(beta[i, w]) - mean)
+            assert found[i, w] == pytest.approx(expected, rel=1e-10, abs=1e-15)
+
+
+def test_word_scores_of_impossible_words_are_zero():
+    beta = random_topics()
+    scores = metrics.word_scores(beta)
+    assert np.isfinite(scores).all()
+    assert not scores[beta == 0].any()
+    assert scores[1, 2] > scores[1, 3]  # a word that topic 0 cannot have tells topic 1 from it
+
+
+def test_diversity_counts_different_words():
+    beta = random_topics()
+    for n in (1, 3, 15, 40):
+        lists = [best(row, n) for row in beta]
+        expected = len(set().union(*lists)) / sum(map(len, lists))
+        assert metrics.topic_diversity(beta, n) == expected
+    assert metrics.topic_diversity(np.kron(np.eye(3), np.full((1, 25), 0.04))) == 1.0
+    assert metrics.topic_diversity(np.tile(beta[:1], (4, 1)), 3) == 0.25
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    beta=arrays(np.float64, (3, 6), elements=st.sampled_from([0.0, 1e-300, 1e-9, 0.1, 0.5])),
+    X=arrays(np.int64, (4, 6), elements=st.integers(0, 2)),
+)
+def test_scores_of_topics_stay_within_their_bounds(beta, X):
+    with np.errstate(divide="raise", invalid="raise", over="raise"):
+        assert (np.abs(metrics.npmi_coherence(beta, X)) <= 1 + 1e-12).all()
+        assert ((metrics.frex(beta) > 0) & (metrics.frex(beta) <= 1)).all()
+        assert ((metrics.exclusivity(beta) >= 0) & (metrics.exclusivity(beta) <= 1)).all()
+        assert np.isfinite(metrics.word_scores(beta)).all()
+        if X.sum() > 0:
+            assert (metrics.lift(beta, X.sum(axis=0)) >= 0).all()
+            assert not np.isnan(metrics.relevance(beta, X.sum(axis=0), 0.3)).any()
+        assert 1 / 3 <= metrics.topic_diversity(beta, 2) <= 1
+
+
+def test_measures_of_topics_say_what_is_wrong():
+    beta, X = random_topics(), random_counts()
+    with pytest.raises(ValueError, match=r"(?s)counts.*expected 15, got 14.*vocabulary"):
+        metrics.npmi_coherence(beta, X[:, 1:])
+    for function in (metrics.frex, metrics.exclusivity, metrics.word_scores, metrics.top_words):
+        with pytest.raises(ValueError, match=r"(?s)one row per topic.*\(15,\).*components_"):
+            function(beta[0])
+    for wrong in (0, 2.5, "ten", True):
+        with pytest.raises(ValueError, match="n_words"):
+            metrics.top_words(beta, wrong)
+    for wrong in (-0.1, 1.1, np.nan):
+        with pytest.raises(ValueError, match="weight must lie between 0"):
+            metrics.frex(beta, wrong)
+        with pytest.raises(ValueError, match="lambda_ must lie between 0"):
+            metrics.relevance(beta, X.sum(axis=0), wrong)
+    with pytest.raises(ValueError, match=r"(?s)word_counts.*\(15,\), got \(40, 15\).*Sum"):
+        metrics.lift(beta, X)
+    for wrong in (np.zeros(15), np.full(15, np.nan), np.arange(-1, 14)):
+        with pytest.raises(ValueError, match="word_counts must be finite and none below zero"):
+            metrics.lift(beta, wrong)

@@ -60,7 +60,8 @@ def assert_prior(bound, new, variance):
     assert not bound.cross_gram(new).any()
     assert_allclose(bound.own_gram(new, joint=False), np.full(n, variance))
     assert_allclose(bound.own_gram(new, joint=True), variance * np.eye(n))
-    assert not bound.cross(new).mean(np.ones((bound.n, 2))).any()
+    alpha = np.ones((bound.n, 2))
+    assert not bound.cross(new).mean(alpha, bound.gram() @ alpha).any()
     assert_allclose(bound.cross(new).variance(STRENGTHS), np.tile(variance * STRENGTHS, (n, 1)))
 
 

@@ -13,16 +13,30 @@ if TYPE_CHECKING:
     from gptm.corpus import Corpus
     from gptm.model import CTM, GPTM
     from gptm.persistence import load
+    from gptm.selection import compare, cross_validate, search_components
 
 _HOMES = {
     "CTM": "gptm.model",
     "Corpus": "gptm.corpus",
     "GPTM": "gptm.model",
+    "compare": "gptm.selection",
+    "cross_validate": "gptm.selection",
     "load": "gptm.persistence",
+    "search_components": "gptm.selection",
 }
 _MODULES = ("kernels", "metrics")
 
-__all__ = ["CTM", "GPTM", "Corpus", "kernels", "load", "metrics"]
+__all__ = [
+    "CTM",
+    "GPTM",
+    "Corpus",
+    "compare",
+    "cross_validate",
+    "kernels",
+    "load",
+    "metrics",
+    "search_components",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
 """Checks of what users pass in. Each message says what was expected, what arrived, what to do."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,11 @@ def _hint(message: str) -> str:
             "Corpus.from_texts(texts, vocabulary=corpus.vocabulary)."
         )
     return "Expected a matrix of counts, documents x words, or a gptm.Corpus."
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a number, Python's or numpy's; truth values are none."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -28,15 +28,16 @@ from gptm.metadata import as_frame
 from gptm.operators import Operator
 from gptm.parallel import helpers, interruptible, single_threaded_blas
 from gptm.progress import Progress
+from gptm.reading import Reading
 from gptm.sampling import Latent, sample_documents
 from gptm.start import make_start
-from gptm.tables import topic_table
+from gptm.tables import N_SCORED
 
 _SHAPE = ("n_features_in_", "feature_names_in_")  # set while the counts are read
 SCORE_SEED = 0  # of the split into observed and held-out words
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What GPTM and CTM share; CTM is the case without a kernel."""
 
     # Metadata travels with the documents wherever scikit-learn's metadata routing is switched on.
@@ -180,27 +181,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             words, means = predict.held_out_bounds(counts, self._parameters(), cross, self.n_jobs)
         total = words + means if kind == "joint" else words
         return float(np.exp(-total / counts.sum()))
-
-    def topics(
-        self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
-    ) -> pd.DataFrame:
-        """The topics as a table: share of the training words and most probable words.
-
-        Parameters
-        ----------
-        n_words : int, default=10
-        feature_names : sequence of str, optional
-            The words of the columns of X; known already where the model was fitted to a corpus or a DataFrame.
-
-        Returns
-        -------
-        DataFrame
-            One row per topic.
-        """
-        check_is_fitted(self)
-        check_number("n_words", n_words, least=1, integer=True)
-        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
-        return topic_table(self.components_, self.doc_topics_, self.doc_lengths_, names, n_words)
 
     def sample(
         self,
@@ -379,10 +359,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.topic_covariance_ = state.Sigma
         self.mean_ = state.means.mu
         self.doc_logits_, self.doc_variance_ = state.posterior
-        self._doc_topics: Array | None = None
+        self._doc_topics = None
         self._bound_kernel = bound_kernel
         self._joint = problem.inference == "map" and problem.coregionalization != "none"
-        self.doc_lengths_: Array = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
+        self.doc_lengths_ = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
+        self._coherence = metrics.npmi_coherence(state.components, problem.counts, N_SCORED)
 
     def _conclude(self, reason: str, progress: Progress) -> None:
         progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
@@ -402,15 +383,6 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # What a fitted model answers with.
 
     @property
-    def doc_topics_(self) -> Array:
-        """Expected proportions of the training documents, computed when first asked for."""
-        known: Array | None = getattr(self, "_doc_topics", None)
-        if known is None:
-            posterior = Posterior(self.doc_logits_, self.doc_variance_)
-            known = self._doc_topics = expected_theta(posterior, self.n_jobs)
-        return known
-
-    @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
@@ -420,10 +392,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             beta_T, self.mean_, self.topic_covariance_, *self._kernel_parameters()
         )
 
-    def _kernel_parameters(self) -> tuple[Array, Array]:
-        """B and alpha of a model without a kernel: zero."""
+    def _kernel_parameters(self) -> tuple[Array, Array, Array]:
+        """B, alpha and F of a model without a kernel: zero."""
         K = len(self.mean_)
-        return np.zeros((K, K)), np.zeros((0, K))
+        return np.zeros((K, K)), np.zeros((0, K)), np.zeros((0, K))
 
     def _read_new(
         self, X: Any, metadata: Any, counts: csr_matrix, missing_columns: str = "error"

@@ -33,7 +33,7 @@ def _documents(means: Means, posterior: Posterior) -> float:
 def variational_bound(
     operator: Operator, means: Means, posterior: Posterior, words: float
 ) -> float:
-    """L*: the bound with q(F) at its optimum (maths, section 5). `words` holds words and normaliser."""
+    """L*: the bound with q(F) at its optimum. `words` holds words and normaliser."""
     fit = np.trace(means.fit) + operator.logdet(means.basis.b).sum()
     return words - 0.5 * float(fit) + _documents(means, posterior)
 

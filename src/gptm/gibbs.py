@@ -1,4 +1,4 @@
-"""A short collapsed Gibbs run for LDA: where EM starts decides where it ends (maths, section 10)."""
+"""A short collapsed Gibbs run for LDA: where EM starts decides where it ends."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def numbers(values: pd.Series, name: str) -> Array:
         days = (_parse_dates(values) - _EPOCH) / _DAY
         return np.asarray(days.to_numpy(dtype=np.float64, na_value=np.nan))
     if not (is_number(values) or values.dropna().empty):
-        example = next(iter(values.dropna()))
+        example = _first_odd(values.dropna())
         raise ValueError(
             f"metadata column {name!r} must hold numbers or dates; it holds values such as {example!r}. "
             "Convert it, for example with pd.to_datetime or pd.to_numeric, or use another kernel for it."
@@ -129,6 +130,17 @@ def numbers(values: pd.Series, name: str) -> Array:
             f"metadata column {name!r} holds infinite values; replace them by numbers, or by NaN for missing."
         )
     return result
+
+
+def _first_odd(known: pd.Series) -> Any:
+    """The first value that is no number, or no date where most are dates."""
+    as_numbers = pd.to_numeric(known, errors="coerce").isna()
+    try:
+        as_dates = pd.to_datetime(known, errors="coerce", format="ISO8601", utc=True).isna()
+    except (ValueError, TypeError, OverflowError):
+        as_dates = as_numbers
+    odd = as_dates if as_dates.sum() < as_numbers.sum() else as_numbers
+    return known[odd.to_numpy()].iloc[0] if odd.any() else known.iloc[0]
 
 
 def check_same_kind(names: Sequence[str], now: np.ndarray, then: np.ndarray, points: Array) -> None:
@@ -226,7 +238,7 @@ def as_name(value: Any) -> str:
 
 def parse_days(period: float | str) -> float:
     """A length of time in days: a number, or text such as "7d", "12h", "1m" or "1y"."""
-    if isinstance(period, int | float) and not isinstance(period, bool):
+    if isinstance(period, Real) and not isinstance(period, bool):
         days = float(period)
     else:
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([hdwmy])\s*", str(period).lower())

@@ -249,8 +249,8 @@ class GPTM(TopicModel):
         self.doc_means_ = state.F
         self.dual_coef_ = dual_coefficients(residuals(state.view, state.means), state.means)
 
-    def _kernel_parameters(self) -> tuple[Array, Array]:
-        return self.coregionalization_, self.dual_coef_
+    def _kernel_parameters(self) -> tuple[Array, Array, Array]:
+        return self.coregionalization_, self.dual_coef_, self.doc_means_
 
     def _read_new(
         self, X: Any, metadata: Any, counts: csr_matrix, missing_columns: str = "error"

@@ -25,13 +25,13 @@ def _from_basis(inner: Array, means: Means) -> Array:
 
 
 def update_Sigma(means: Means, nu2: Array) -> Array:
-    """Sigma with q(F) held, its uncertainty included (maths, section 5; identity and free B)."""
+    """Sigma with q(F) held, its uncertainty included (identity and free B)."""
     inner = means.residual + np.diag(means.basis.b * means.trace)
     return (_from_basis(inner, means) + np.diag(nu2.sum(0))) / len(nu2)
 
 
 def update_Sigma_shared(means: Means, nu2: Array) -> Array:
-    """Sigma with q(F) integrated out, for B = b Sigma (maths, section 5)."""
+    """Sigma with q(F) integrated out, for B = b Sigma."""
     return (_from_basis(means.fit, means) + np.diag(nu2.sum(0))) / len(nu2)
 
 
@@ -48,7 +48,7 @@ def update_Sigma_map_shared(means: Means, nu2: Array, rank: int) -> Array:
 
 
 def update_B(means: Means) -> Array:
-    """Free B by the monotone step B = M^-1 # N, a geometric mean of matrices (maths, section 5).
+    """Free B by the monotone step B = M^-1 # N, a geometric mean of matrices.
 
     In the basis M is diag(trace) and N is G, so the step needs one square root of size K.
     """
@@ -59,7 +59,7 @@ def update_B(means: Means) -> Array:
 
 
 def strength_ratio(means: Means) -> float:
-    """Factor by which b of B = b I or B = b Sigma moves (maths, section 5, both cases)."""
+    """Factor by which b of B = b I or B = b Sigma moves (, both cases)."""
     signal = float(np.trace(means.fit - means.residual))
     expected = (means.basis.b * means.trace).sum()
     return float(np.sqrt(max(signal, 0.0) / expected)) if expected > 0 else 1.0

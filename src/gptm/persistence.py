@@ -36,6 +36,7 @@ _ARRAYS = (
     "doc_logits_",
     "doc_variance_",
     "doc_lengths_",
+    "_coherence",
     "bound_",
     "coregionalization_",
     "doc_means_",

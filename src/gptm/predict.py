@@ -38,12 +38,13 @@ class Parameters(NamedTuple):
     Sigma: Array  # (K, K)
     B: Array  # (K, K)
     alpha: Array  # (D, K)
+    F: Array  # (D, K) 𝒦 alpha
 
 
 def predicted_prior(parameters: Parameters, cross: Cross) -> Prior:
-    """Prior of eta for each new document alone, F_* integrated out (maths, section 6)."""
+    """Prior of eta for each new document alone, F_* integrated out."""
     basis = diagonalise(parameters.Sigma, parameters.B)
-    mean = parameters.mu + cross.mean(parameters.alpha)
+    mean = parameters.mu + cross.mean(parameters.alpha, parameters.F)
     return Prior(mean, basis.T, 1.0 / (1.0 + cross.variance(basis.b)))
 
 
@@ -66,7 +67,7 @@ def infer_new_jointly(
     n, K = counts.shape[0], len(parameters.mu)
     operator = cross.conditional()
     basis: Basis = diagonalise(parameters.Sigma, parameters.B)
-    F_bar = cross.mean(parameters.alpha)
+    F_bar = cross.mean(parameters.alpha, parameters.F)
     shared = np.ones((1, K))
     posterior = prior_start(Prior(parameters.mu + F_bar, basis.T, shared))
 
@@ -117,7 +118,7 @@ def held_out_bounds(
         counts, prior, parameters.beta_T, posterior, max_inner=MAX_INNER, tol=TOL, n_jobs=n_jobs
     )
     operator = cross.conditional()
-    G = F_new - cross.mean(parameters.alpha)
+    G = F_new - cross.mean(parameters.alpha, parameters.F)
     rest = _log_joint(posterior, prior, np.zeros_like(G), np.zeros_like(G), basis)
     constants = n * (np.linalg.slogdet(basis.T)[1] + 0.5 * K)
     conditional = float(statistics.terms.sum()) + rest + float(constants)

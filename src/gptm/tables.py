@@ -1,33 +1,114 @@
 """Fitted arrays as tables for people."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gptm import metrics
 from gptm._types import Array
+from gptm._validation import check_number
+from gptm.corpus import Corpus
+
+TEXT_LENGTH = 200  # characters of a document that a table shows
+N_SCORED = 10  # words of a topic that its coherence and exclusivity look at
 
 
-def topic_table(
-    components: Array,
-    doc_topics: Array,
-    doc_lengths: Array,
-    feature_names: Sequence[str] | np.ndarray | None,
-    n_words: int,
-) -> pd.DataFrame:
-    """One row per topic: its share of the corpus and its most probable words, most probable first.
-
-    Without names the words are the columns' numbers.
-    """
-    V = components.shape[1]
-    names = np.arange(V) if feature_names is None else np.asarray(feature_names, dtype=object)
+def word_names(model: Any, feature_names: Sequence[str] | np.ndarray | None = None) -> np.ndarray:
+    """Names (V,) of the words: those given, or those that the model knows, or the columns' numbers."""
+    V = model.components_.shape[1]
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", None)
+    if feature_names is None:
+        return np.arange(V)
+    names = np.asarray(feature_names, dtype=object)
     if len(names) != V:
         raise ValueError(
             f"feature_names must name every column of the counts: expected {V}, got {len(names)}."
         )
+    return names
+
+
+def topic_shares(doc_topics: Array, doc_lengths: Array) -> Array:
+    """(K,) each topic's share of the training words; of the documents where there is no word."""
     total = doc_lengths.sum()
-    share = doc_lengths @ doc_topics / total if total > 0 else doc_topics.mean(0)
-    order = np.argsort(-components, axis=1, kind="stable")[:, :n_words]
-    words = [", ".join(str(names[w]) for w in row) for row in order]
-    index = pd.RangeIndex(len(components), name="topic")
-    return pd.DataFrame({"share": share, "words": words}, index=index)
+    return doc_lengths @ doc_topics / total if total > 0 else doc_topics.mean(0)
+
+
+def list_words(weights: Array, names: np.ndarray, n_words: int) -> list[list[str]]:
+    """The words that weigh most in each topic, heaviest first."""
+    return [[str(names[w]) for w in row] for row in metrics.top_words(weights, n_words)]
+
+
+def topic_table(
+    components: Array,
+    share: Array,
+    coherence: Array,
+    names: np.ndarray,
+    n_words: int,
+) -> pd.DataFrame:
+    """One row per topic: its words in four orders, two scores, and its share of the corpus.
+
+    Words come first and the share last because these are the columns that a narrow print shows.
+    """
+    orders = {
+        "words": components,
+        "frex": metrics.frex(components),
+        "lift": metrics.lift(components, share @ components),
+        "score": metrics.word_scores(components),
+    }
+    columns: dict[str, Any] = {
+        name: [", ".join(words) for words in list_words(weights, names, n_words)]
+        for name, weights in orders.items()
+    }
+    columns["coherence"] = coherence
+    columns["exclusivity"] = metrics.exclusivity(components, N_SCORED)
+    columns["share"] = share
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(components), name="topic"))
+
+
+def document_table(
+    doc_topics: Array, topic: int, n_documents: int, corpus: Corpus | None
+) -> pd.DataFrame:
+    """The documents with the largest share of a topic, with ids and beginnings of texts if they are known."""
+    check_number("n", n_documents, least=1, integer=True)
+    D, K = doc_topics.shape
+    check_number("topic", topic, least=0, integer=True)
+    if topic >= K:
+        raise ValueError(f"topic must be one of the {K} topics, 0 to {K - 1}; got {topic}.")
+    if corpus is not None and (not isinstance(corpus, Corpus) or len(corpus) != D):
+        arrived = (
+            f"a corpus of {len(corpus)}"
+            if isinstance(corpus, Corpus)
+            else f"an object of type {type(corpus).__name__}"
+        )
+        raise ValueError(
+            f"corpus must be the gptm.Corpus of the {D} training documents, in the same order; got {arrived}. "
+            "Pass the corpus that fit saw."
+        )
+    rows = np.argsort(-doc_topics[:, topic], kind="stable")[:n_documents]
+    table = pd.DataFrame({"position": rows, "share": doc_topics[rows, topic]})
+    if corpus is not None and corpus.ids is not None:
+        table["id"] = corpus.ids[rows]
+    if corpus is not None and corpus.texts is not None:
+        table["text"] = [text[:TEXT_LENGTH] for text in corpus.texts[rows]]
+    return table
+
+
+def correlation_table(covariance: Array) -> pd.DataFrame:
+    """Correlations of topics from the covariance of their logits.
+
+    A shift common to all logits leaves the proportions alone and is not identified: what all topics share is taken
+    out first. A topic that then does not vary has correlation zero with all others.
+    """
+    K = len(covariance)
+    C = np.eye(K) - 1.0 / K
+    centred = C @ covariance @ C
+    scale = np.sqrt(np.maximum(np.diagonal(centred), 0.0))
+    varies = scale > 1e-8 * np.sqrt(np.abs(covariance).max(initial=0.0))  # beyond rounding
+    scale = np.where(varies, scale, np.inf)
+    correlation = np.clip((centred + centred.T) / 2 / np.outer(scale, scale), -1.0, 1.0)
+    np.fill_diagonal(correlation, 1.0)
+    topics = pd.RangeIndex(K, name="topic")
+    return pd.DataFrame(correlation, index=topics, columns=topics)

@@ -169,7 +169,7 @@ class Sum(Composite):
     """The sum of kernels: documents are alike if any of them says so. Written `a + b`."""
 
     def __init__(self, *terms: Kernel):
-        self.terms = terms
+        self.terms = _checked_parts("Sum", terms)
 
     @classmethod
     def of(cls, *kernels: Kernel) -> "Sum":
@@ -203,7 +203,7 @@ class Product(Composite):
     """The product of kernels: documents are alike if all of them say so. Written `a * b`."""
 
     def __init__(self, *factors: Kernel):
-        self.factors = factors
+        self.factors = _checked_parts("Product", factors)
 
     name = None
 
@@ -251,6 +251,12 @@ class Scaled(Composite):
 
     def __repr__(self) -> str:
         return f"{self.scale!r} * {_bracketed(self.kernel)}"
+
+
+def _checked_parts(kind: str, parts: tuple[Any, ...]) -> tuple[Kernel, ...]:
+    if not parts or not all(isinstance(part, Kernel) for part in parts):
+        raise ValueError(f"{kind} expects one or more kernels; got {parts!r}.")
+    return tuple(parts)
 
 
 def _joint_labels(bounds: list[BoundKernel]) -> np.ndarray:

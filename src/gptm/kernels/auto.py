@@ -37,6 +37,10 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
         return Precomputed(kernel)
     if is_function(kernel):
         return Function(kernel)
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise ValueError(
+            f"kernel is the class {kernel.__name__} of gptm.kernels; make one, as in {kernel.__name__}(...)."
+        )
     raise ValueError(
         "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
         f"{kernel!r} of type {type(kernel).__name__}."

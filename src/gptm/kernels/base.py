@@ -277,7 +277,7 @@ def _short(value: Any) -> str:
 
 def check_memory(n: int, kernel: Kernel) -> None:
     """Refuse a dense decomposition that the machine cannot hold (matrix, vectors and work space)."""
-    needed = 3 * 8 * n**2
+    needed = 60 * n**2  # bytes at the peak of a decomposition, measured
     try:
         available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -286,6 +286,6 @@ def check_memory(n: int, kernel: Kernel) -> None:
         raise ValueError(
             f"{kernel!r} tells {n:,} documents apart and would need about {needed / 2**30:.0f} GB; this machine "
             f"has {available / 2**30:.0f} GB. Round the columns it reads (for example dates to months), so that "
-            "more documents share a value; use a kernel that stays small (Linear, Categorical, Embedding, Graph, "
-            "NearestNeighbors, and sums of these); or fit to fewer documents."
+            "more documents share a value; give a longer length-scale; use a kernel that stays small (Linear, "
+            "Categorical, Embedding, Graph, NearestNeighbors, and sums of these); or fit to fewer documents."
         )

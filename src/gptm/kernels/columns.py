@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm._types import Array
+from gptm._validation import is_real
 from gptm._warnings import warn
 from gptm.kernels.base import Documents, Kernel
 from gptm.kernels.points import PointBound
@@ -239,7 +240,7 @@ class Matern(_LengthScaled):
         self.name = name
 
     def covariance(self) -> gp.Kernel:
-        if not (isinstance(self.nu, int | float) and self.nu > 0):
+        if not (is_real(self.nu) and self.nu > 0):
             raise ValueError(f"nu must be a positive number; got {self.nu!r} in {self!r}.")
         return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
 
@@ -277,8 +278,17 @@ class Periodic(_ColumnKernel):
         self.length_scale = length_scale
         self.name = name
 
+    def bind(self, documents: Documents) -> "ColumnBound":
+        bound = super().bind(documents)
+        if isinstance(self.period, str) and not bound.dates.all():
+            raise ValueError(
+                f"period={self.period!r} is a length of time, but {self!r} reads numbers; give the period as a number "
+                "in the column's units."
+            )
+        return bound
+
     def covariance(self) -> gp.Kernel:
-        if not (isinstance(self.length_scale, int | float) and 0 < self.length_scale < np.inf):
+        if not (is_real(self.length_scale) and 0 < self.length_scale < np.inf):
             raise ValueError(
                 f"length_scale must be positive; got {self.length_scale!r} in {self!r}."
             )

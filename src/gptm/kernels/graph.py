@@ -19,6 +19,7 @@ from gptm.kernels.network import (
     symmetrised,
 )
 from gptm.metadata import column, level_names, link_lists
+from gptm.operators import pointing
 
 
 class Graph(NetworkKernel):
@@ -155,12 +156,11 @@ class LinkBound(NetworkBound):
         return NewNodes(_edges(targets, self.n), same)
 
     def _known_ids(self, new: Documents) -> list[str | None]:
-        """Ids of new documents; rows that are merely numbered anew have none."""
-        assert new.frame is not None
-        if self.kernel.id is None:
-            numbered = self.positional and _numbered(new.frame)
-            return [None] * new.n if numbered else self.kernel.ids(new)
-        return self.kernel.ids(new)
+        """Ids of new documents; a new row that merely counts like a training row is not that document."""
+        ids = self.kernel.ids(new)
+        if not self.positional:
+            return ids
+        return [None if name in self._position else name for name in ids]
 
     def arrays(self) -> dict[str, np.ndarray]:
         return sparse_arrays(self.links, "links") | {
@@ -186,15 +186,9 @@ class MatrixBound(NetworkBound):
             return NewNodes(csr_matrix((new.n, self.n)), np.full(new.n, -1))
         matrix = symmetrised(_checked(self.kernel.adjacency))
         rows = _matrix_rows(self.kernel, new.frame, matrix.shape[0])
-        position = {row: place for place, row in enumerate(self.rows)}
+        position = {row: place for place, row in enumerate(self.rows) if row >= 0}
         same = np.array([position.get(row, -1) for row in rows], dtype=np.int64)
-        known = rows >= 0
-        edges = csr_matrix((new.n, self.n))
-        if known.any():
-            picked = matrix[rows[known]][:, self.rows].tocoo()
-            there = np.flatnonzero(known)[picked.row]
-            edges = csr_matrix((picked.data, (there, picked.col)), shape=(new.n, self.n))
-        return NewNodes(edges, same)
+        return NewNodes(_picked(matrix, rows, self.rows), same)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return sparse_arrays(self.edges, "edges") | {"rows": self.rows}
@@ -247,7 +241,12 @@ def _report(
         )
     n_awaited = sum(map(len, awaited.values()))
     where = "the table's index" if kernel.id is None else f"column {kernel.id!r}"
-    if n_awaited:
+    if n_awaited == n_links:
+        warn(
+            f"{kernel!r}: none of {n_links:,} links leads to a document in {where}, so nothing is learnt from them. If "
+            "that is not where the ids are, name their column with id=."
+        )
+    elif n_awaited:
         example = next(iter(awaited))
         warn(
             f"{kernel!r}: {n_awaited:,} of {n_links:,} links lead to ids that are not in {where}, such as {example!r}. "
@@ -270,13 +269,22 @@ def _bind_matrix(kernel: Graph, documents: Documents) -> MatrixBound:
             )
         return MatrixBound(kernel, matrix, np.arange(documents.n))
     rows = _matrix_rows(kernel, documents.frame, matrix.shape[0])
-    if (rows < 0).any() or len(np.unique(rows)) < len(rows):
+    missing = column(documents.frame, kernel.id, repr(kernel)).isna().to_numpy()
+    known = rows[rows >= 0]
+    unknown, repeated = int((rows < 0).sum() - missing.sum()), len(known) - len(np.unique(known))
+    if unknown or repeated or len(known) == 0:
         raise ValueError(
-            f"every training document needs a row of its own in adjacency; column {kernel.id!r} has "
-            f"{(rows < 0).sum()} values that are none of its {matrix.shape[0]} rows, and "
-            f"{len(rows) - len(np.unique(rows))} that repeat."
+            f"every training document with a value in column {kernel.id!r} needs a row of its own in adjacency; "
+            f"{unknown} values are none of its {matrix.shape[0]} rows, {repeated} repeat, {missing.sum()} are missing."
         )
-    return MatrixBound(kernel, matrix[rows][:, rows].tocsr(), rows)
+    return MatrixBound(kernel, _picked(matrix, rows, rows), rows)
+
+
+def _picked(matrix: csr_matrix, rows: np.ndarray, columns: np.ndarray) -> csr_matrix:
+    """matrix[rows][:, columns], with nothing where either is negative."""
+    size = matrix.shape[0]
+    left = pointing(rows, size)
+    return (left @ matrix @ pointing(columns, size).T).tocsr()
 
 
 def _matrix_rows(kernel: Graph, frame: pd.DataFrame | None, size: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from gptm._validation import is_real
 from gptm.kernels.base import Documents, Kernel
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of
 from gptm.metadata import column, level_names
@@ -85,6 +86,11 @@ class MustLink(Kernel):
                 "unlabelled documents."
             )
         levels = sorted({name for name in names if name is not None})
+        if not levels:
+            raise ValueError(
+                f"{self!r} has no label to learn from: every document is unlabelled. Leave this kernel out, or label "
+                "some documents."
+            )
         return MustLinkBound(self, levels, codes_of(names, levels))
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "MustLinkBound":
@@ -146,7 +152,7 @@ def _closure(pairs: Any, n_documents: int) -> np.ndarray:
 
 
 def _checked_constants(kernel: MustLink) -> tuple[float, float]:
-    if not (isinstance(kernel.gamma, int | float) and 0 < kernel.gamma < np.inf):
+    if not (is_real(kernel.gamma) and 0 < kernel.gamma < np.inf):
         raise ValueError(f"gamma must be positive; got {kernel.gamma!r} in {kernel!r}.")
     gamma = float(kernel.gamma)
     variance = 2.0 * gamma if kernel.diagonal is None else float(kernel.diagonal)

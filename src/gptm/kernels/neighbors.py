@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from gptm._types import Array
-from gptm._validation import check_choice, check_number
+from gptm._validation import check_choice, check_number, is_real
 from gptm.kernels.base import Documents
 from gptm.kernels.columns import checked_columns
 from gptm.kernels.network import (
@@ -83,7 +83,7 @@ class NearestNeighbors(NetworkKernel):
         check_number("n_neighbors", self.n_neighbors, least=1, integer=True)
         check_choice("weighting", self.weighting, ("tfidf", "counts"))
         given = self.bandwidth
-        if given is not None and not (isinstance(given, int | float) and 0 < given < np.inf):
+        if given is not None and not (is_real(given) and 0 < given < np.inf):
             raise ValueError(f"bandwidth must be a positive number; got {given!r} in {self!r}.")
         if self.on is None:
             return self._bind_words(documents)
@@ -129,9 +129,14 @@ class NearestNeighbors(NetworkKernel):
             points, points, self.n_neighbors, metric=metric, n_jobs=n_jobs, exclude_self=True
         )
         distances = found[1][np.isfinite(found[1])]
+        if len(distances) == 0:
+            raise ValueError(
+                f"{self!r} finds no neighbour for any document: they have no word in common, or no values. Leave this "
+                "kernel out, or compare documents by something else, on=."
+            )
         bandwidth = self.bandwidth
         if bandwidth is None:
-            mean = float(distances.mean()) if len(distances) else 1.0
+            mean = float(distances.mean())
             bandwidth = float(np.sqrt(mean / 8.0)) if mean > 0 else 1.0
         settled = self.replace(bandwidth=bandwidth)
         edges = symmetrised(_weighted(*found, bandwidth, points.shape[0]))

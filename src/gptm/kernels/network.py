@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import eigsh
 
 from gptm._types import Array
-from gptm._validation import check_choice
+from gptm._validation import check_choice, is_real
 from gptm.kernels.base import BoundKernel, Kernel
 from gptm.operators import Network, Placement, Sparse, Structure
 
@@ -21,8 +21,8 @@ POWER_STEPS = 30  # towards the largest eigenvalue; any number gives a valid bou
 class NetworkKernel(Kernel):
     """A kernel over a weighted graph, in one of two forms.
 
-    smooth: ((1 + kappa^2) I - S)^-nu with S the graph normalised by its degrees, scaled to a mean variance of one. So
-        the precision is sparse.
+    smooth: ((1 + kappa^2) I - S)^-nu with S the graph normalised by its degrees, scaled to a mean variance of
+        one; its precision is sparse.
         What is known of a document spreads along paths, and 1 / kappa is how far.
     direct: gamma times the weight of an edge and `diagonal` for each document, eq. 21 of the paper.
     """
@@ -35,7 +35,7 @@ class NetworkKernel(Kernel):
 
 
 @dataclass(frozen=True)
-class Smoothing:
+class SmoothForm:
     """Eigenvalues of the normalised graph to those of the smooth form."""
 
     kappa: float
@@ -46,7 +46,7 @@ class Smoothing:
 
 
 @dataclass(frozen=True)
-class Edges:
+class DirectForm:
     """Eigenvalues of the graph to those of the direct form."""
 
     variance: float
@@ -91,7 +91,7 @@ class NetworkBound(BoundKernel):
     def _graph(self) -> Sparse:
         if self.kernel.form == "smooth":
             return Sparse(self._network, self._smoothing).scaled(self._scale)
-        return Sparse(self._network, Edges(self._variance, float(self.kernel.gamma)))
+        return Sparse(self._network, DirectForm(self._variance, float(self.kernel.gamma)))
 
     @cached_property
     def _network(self) -> Network:
@@ -103,8 +103,8 @@ class NetworkBound(BoundKernel):
         return Network(self.edges, low, self._radius)
 
     @property
-    def _smoothing(self) -> "Smoothing":
-        return Smoothing(float(self.kernel.kappa), int(self.kernel.nu))
+    def _smoothing(self) -> "SmoothForm":
+        return SmoothForm(float(self.kernel.kappa), int(self.kernel.nu))
 
     @cached_property
     def _scale(self) -> float:
@@ -139,6 +139,10 @@ class NetworkBound(BoundKernel):
                     f"must be larger than {smallest:.6g}. Leave it out, and the kernel finds a value by itself."
                 )
         return float(given)
+
+    def mean_diagonal(self) -> float:
+        """Known, where a trace would be estimated."""
+        return 1.0 if self.kernel.form == "smooth" else self._variance
 
     @property
     def training(self) -> NewNodes:
@@ -212,9 +216,9 @@ def check_form(kernel: Any) -> None:
         value = getattr(kernel, name)
         if value is None and name == "diagonal":
             continue
-        if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+        if not (is_real(value) and 0 < value < np.inf):
             raise ValueError(f"{name} must be a positive number; got {value!r} in {kernel!r}.")
-    if kernel.nu not in (1, 2, 3, 4):
+    if not is_real(kernel.nu) or kernel.nu not in (1, 2, 3, 4):
         raise ValueError(f"nu must be 1, 2, 3 or 4; got {kernel.nu!r} in {kernel!r}.")
 
 

@@ -283,9 +283,10 @@ class AdditiveCross(Cross):
         assert new.features is not None
         self.features = new.features
 
-    def mean(self, alpha: Array) -> Array:
+    def mean(self, alpha: Array, F: Array) -> Array:
         weights = self.operator.features.t_dot(alpha)
-        return self.features.dot(weights) + self.operator.base.carried(self.new, alpha)
+        rest = F - self.operator.features.dot(weights)
+        return self.features.dot(weights) + self.operator.base.carried(self.new, alpha, rest)
 
     def variance(self, b: Array) -> Array:
         open_part = self.operator.quadratic(self.features, b) * b

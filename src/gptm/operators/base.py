@@ -92,8 +92,8 @@ class Base(Operator):
         """(q, x, y) for arrays or features X and Y of D rows."""
 
     @abstractmethod
-    def carried(self, new: "Placement", alpha: Array) -> Array:
-        """(n, K) the prediction W 𝒦 alpha for new documents that hang on old ones."""
+    def carried(self, new: "Placement", alpha: Array, F: Array) -> Array:
+        """(n, K) what new documents take over from old ones that they hang on; F is 𝒦 alpha."""
 
     @abstractmethod
     def carried_variance(self, new: "Placement", b: Array) -> Array:
@@ -131,8 +131,11 @@ class Cross(ABC):
     """What a kernel says of n new documents given the D training documents."""
 
     @abstractmethod
-    def mean(self, alpha: Array) -> Array:
-        """(n, K) the GP's prediction 𝒦_*f alpha, eq. 17."""
+    def mean(self, alpha: Array, F: Array) -> Array:
+        """(n, K) the GP's prediction 𝒦_*f alpha, eq. 17.
+
+        F = 𝒦 alpha is known from the fit, and far more accurate than a product with a graph's kernel could make it.
+        """
 
     @abstractmethod
     def variance(self, b: Array) -> Array:

@@ -8,11 +8,11 @@ from gptm.operators.base import Base, Cross, Operator
 from gptm.operators.cross import SpectralCross
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.matrixfree import MatrixFree
+from gptm.operators.sparse import EXACT
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure
 
-EXACT = 2000  # documents up to which a graph is decomposed
-SEVERAL = 5000  # and several graphs, for which the way without is slow
+SEVERAL = 5000  # documents up to which several graphs are decomposed, as the way without is slow
 DENSE = 20_000  # and features about as many as documents
 
 

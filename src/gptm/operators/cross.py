@@ -24,7 +24,7 @@ class SpectralCross(Cross):
         self.Ktt = Ktt
         self._rotated = training.rotate(Ktx.T).T  # 𝒦_*f Q
 
-    def mean(self, alpha: Array) -> Array:
+    def mean(self, alpha: Array, F: Array) -> Array:
         return self.Ktx @ alpha
 
     def variance(self, b: Array) -> Array:
@@ -45,8 +45,8 @@ class CarriedCross(Cross):
     def __init__(self, base: Base, new: Placement):
         self.base, self.new = base, new
 
-    def mean(self, alpha: Array) -> Array:
-        return self.base.carried(self.new, alpha)
+    def mean(self, alpha: Array, F: Array) -> Array:
+        return self.base.carried(self.new, alpha, F)
 
     def variance(self, b: Array) -> Array:
         return self.base.carried_variance(self.new, b)

@@ -66,7 +66,7 @@ class Diagonal(Base):
     def cross(self, new: Placement) -> Cross:
         return CarriedCross(self, new)
 
-    def carried(self, new: Placement, alpha: Array) -> Array:
+    def carried(self, new: Placement, alpha: Array, F: Array) -> Array:
         return np.zeros((new.n, alpha.shape[1]))
 
     def carried_variance(self, new: Placement, b: Array) -> Array:

@@ -4,8 +4,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
 
 from gptm._types import Array
+from gptm._warnings import warn
 from gptm.operators.additive import Additive
 from gptm.operators.base import Cross, Operator, View
 from gptm.operators.diagonal import Diagonal
@@ -101,6 +103,12 @@ class KrylovView(View):
                 break
             known = forms
             basis.append(fresh)
+        else:
+            warn(
+                f"the solution over {operator.n} documents and {len(operator.structure.graphs)} graphs is not settled "
+                f"after {MAX_STEPS} steps, and may be less accurate. A larger kappa needs fewer.",
+                ConvergenceWarning,
+            )
 
     def _project(self, V: Array, KV: Array, Y: Array) -> None:
         H = V.T @ KV
@@ -143,9 +151,10 @@ class MatrixFreeCross(Cross):
         nothing = np.zeros(new.n)
         self.leaves = [Placement(new.n, None, nothing, (weights,)) for weights in new.weights]
 
-    def mean(self, alpha: Array) -> Array:
+    def mean(self, alpha: Array, F: Array) -> Array:
         parts = zip(self.graphs, self.leaves, strict=True)
-        return self.rest.mean(alpha) + sum(graph.carried(leaf, alpha) for graph, leaf in parts)
+        carried = (graph.carried(leaf, alpha, graph.matmul(alpha)) for graph, leaf in parts)
+        return self.rest.mean(alpha, F) + sum(carried)
 
     def variance(self, b: Array) -> Array:
         parts = zip(self.graphs, self.leaves, strict=True)

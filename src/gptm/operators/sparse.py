@@ -17,6 +17,7 @@ from gptm.operators.structure import Placement
 from gptm.parallel import by_rows
 
 TOL = 3e-5  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
+EXACT = 2000  # documents up to which a graph is decomposed
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
 _MAX_DEGREE = 128
 _COLUMNS = 32  # of features that are written out at a time
@@ -31,7 +32,7 @@ class Network:
     Up to `exact` rows all eigenvalues are computed, beyond that their distribution is estimated.
     """
 
-    def __init__(self, matrix: csr_matrix, low: float, high: float, exact: int = 2000):
+    def __init__(self, matrix: csr_matrix, low: float, high: float, exact: int = EXACT):
         self.matrix = matrix
         self.low, self.high = low, high
         self.exact = exact
@@ -86,7 +87,8 @@ class Network:
         if n_linked == 0:
             return np.zeros(1), np.array([float(self.n)])
         inside = self.matrix[linked][:, linked].tocsr()
-        nodes, weights = gauss_rules(lambda X: inside @ X, n_linked)
+        # Leading are the largest eigenvalues, which the smooth form makes much of; not the smallest.
+        nodes, weights = gauss_rules(lambda X: inside @ X, n_linked, shift=-self.low)
         nodes = np.append(np.clip(nodes, self.low, self.high), 0.0)
         return nodes, np.append(weights, float(self.n - n_linked))
 
@@ -120,11 +122,13 @@ class Sparse(Base):
     ----------
     network : S.
     function : eigenvalues of S to those of 𝒦, positive on the network's interval.
+    floor : what of 𝒦 is each document's own, and no matter to others.
     """
 
-    def __init__(self, network: Network, function: Callable[[Array], Array]):
+    def __init__(self, network: Network, function: Callable[[Array], Array], floor: float = 0.0):
         self.network = network
         self.function = function
+        self.floor = floor
         self.n = network.n
         self.degree = _degree(network, function)
         self.points = _chebyshev_points(network, self.degree)
@@ -132,11 +136,11 @@ class Sparse(Base):
 
     def scaled(self, factor: float) -> "Sparse":
         """A multiple of the same matrix."""
-        return Sparse(self.network, Affine(self.function, factor, 0.0))
+        return Sparse(self.network, Affine(self.function, factor, 0.0), factor * self.floor)
 
     def plus(self, floor: float) -> "Sparse":
         """The same matrix with more on its diagonal."""
-        return Sparse(self.network, Affine(self.function, 1.0, floor)) if floor else self
+        return Sparse(self.network, Affine(self.function, 1.0, floor), self.floor + floor)
 
     @cached_property
     def dense(self) -> Array:
@@ -241,13 +245,8 @@ class Sparse(Base):
     def cross(self, new: Placement) -> Cross:
         return CarriedCross(self, new)
 
-    def carried(self, new: Placement, alpha: Array) -> Array:
-        """The mean of F_graph at the neighbours; 𝒦 alpha is kept for the next call."""
-        if self._carried is None or self._carried[0] is not alpha:
-            self._carried = (alpha, self.matmul(alpha))
-        return np.asarray(new.weights[0] @ self._carried[1])
-
-    _carried: tuple[Array, Array] | None = None
+    def carried(self, new: Placement, alpha: Array, F: Array) -> Array:
+        return np.asarray(new.weights[0] @ (F - self.floor * alpha))
 
     def carried_variance(self, new: Placement, b: Array) -> Array:
         """The posterior variance W C W' / b of what is carried over, times b, and the document's own."""
