@@ -107,3 +107,39 @@ def test_a_fitted_model_with_links_can_be_pickled(form):
     model = GPTM(2, kernel=kernel, random_state=0, max_iter=3, tol=0.5).fit(X, metadata=table)
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.transform(X, metadata=table), model.transform(X, metadata=table))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        k.Periodic("x", period=np.float32(3), length_scale=np.int64(1)),
+        k.Matern("x", nu=np.float32(1.5), length_scale=np.int64(2)),
+        k.MustLink("who", gamma=np.int64(1)),
+        k.NearestNeighbors(np.int64(2), on="x", bandwidth=np.float32(1)),
+        k.Graph("links", kappa=np.float32(0.2), nu=np.int64(2)),
+    ],
+    ids=repr,
+)
+def test_numbers_of_numpy_are_numbers(kernel):
+    """As they come out of np.arange in a grid of parameters."""
+    table = frame(
+        x=np.arange(N) * 1.5, who=list("aabbccaabbcc"), links=[[(i + 1) % N] for i in range(N)]
+    )
+    assert np.isfinite(kernel.bind(k.Documents(N, table)).gram()).all()
+
+
+def test_a_period_in_words_is_for_dates():
+    with pytest.raises(ValueError, match="reads numbers"):
+        k.Periodic("x", period="10y").bind(k.Documents(N, frame(x=np.arange(N) * 1.0)))
+
+
+def test_the_value_that_is_no_date_is_named():
+    when = ["2001-02-01", "2001-03-01", "soon", *["2001-04-01"] * (N - 3)]
+    with pytest.raises(ValueError, match="'soon'"):
+        k.RBF("when").bind(k.Documents(N, frame(when=when)))
+
+
+@pytest.mark.parametrize("make", [k.Sum, lambda: k.Sum(1), lambda: k.Product("a", "b")])
+def test_sums_and_products_are_of_kernels(make):
+    with pytest.raises(ValueError, match="expects one or more kernels"):
+        make()

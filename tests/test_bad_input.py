@@ -327,9 +327,13 @@ def test_a_matrix_of_the_wrong_shape_is_refused(matrix, words):
     refused(lambda: GPTM(2, kernel=matrix).fit(counts()), *words)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", 3, [[1.0]], {"t": 1}, k.RBF])
+@pytest.mark.parametrize("kernel", ["rbf", 3, [[1.0]], {"t": 1}])
 def test_what_is_no_kernel_is_refused(kernel):
     refused(lambda: GPTM(2, kernel=kernel).fit(counts()), "kernel", "gptm.kernels", "'auto'")
+
+
+def test_a_class_of_kernels_is_no_kernel_yet():
+    refused(lambda: GPTM(2, kernel=k.RBF).fit(counts()), "class RBF", "gptm.kernels", "RBF(...)")
 
 
 def test_a_kernel_of_scikit_learn_needs_columns():

@@ -21,7 +21,7 @@ import gptm
 from gptm import GPTM, metrics
 from gptm import kernels as k
 from gptm.kernels import Documents
-from gptm.operators import MatrixFree, Spectral
+from gptm.operators import MatrixFree, Sparse, Spectral
 from graphs import (
     KAPPA,
     NU,
@@ -1372,3 +1372,39 @@ def test_threads_change_nothing_for_many_documents():
             models.append(model.fit(counts, metadata=GROUPS))
     for name in ("components_", "doc_means_", "bound_"):
         assert_array_equal(getattr(models[0], name), getattr(models[1], name), err_msg=name)
+
+
+@pytest.mark.parametrize(("kappa", "nu"), [(0.17, 3), (0.05, 3), (0.03, 4)])
+def test_predictions_over_a_large_graph_are_those_of_F(kappa, nu):
+    """However wide the spectrum of the kernel: a training document sent again has its own F."""
+    n = 2100
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"id": [f"d{i}" for i in range(n)]})
+    table["links"] = [[f"d{j}" for j in rng.integers(0, max(i, 1), 2)] for i in range(n)]
+    counts = rng.poisson(0.5, (n, 6))
+    kernel = k.Graph("links", id="id", kappa=kappa, nu=nu)
+    model = quietly(GPTM(2, kernel=kernel, random_state=0, max_iter=2).fit, counts, metadata=table)
+    assert isinstance(model._bound_kernel.operator, Sparse)
+    new = model._bound_kernel.read(Documents(20, table[:20]))
+    mean = model._bound_kernel.cross(new).mean(model.dual_coef_, model.doc_means_)
+    assert_allclose(mean, model.doc_means_[:20], rtol=1e-12)
+
+
+def test_a_slice_of_a_numbered_table_says_the_same():
+    """Rows that count like training rows are not those documents, wherever the slice begins."""
+    counts = np.random.default_rng(0).poisson(2.0, (8, 5))
+    training = pd.DataFrame({"links": [[(i + 1) % 8] for i in range(8)]})
+    model = quietly(GPTM(2, kernel=k.Graph("links"), random_state=0).fit, counts, metadata=training)
+    new = pd.DataFrame({"links": [[3], [], [1, 2], [7]]})
+    whole = model.transform(counts[:4], metadata=new)
+    alone = [model.transform(counts[i : i + 1], metadata=new.iloc[i : i + 1]) for i in range(4)]
+    assert_allclose(np.vstack(alone), whole, rtol=1e-9)
+
+
+def test_a_document_without_a_row_in_the_matrix_keeps_the_prior():
+    edges = np.diag(np.ones(4), 1)
+    rows = pd.DataFrame({"row": [0, 1, np.nan, 3]})
+    G = k.Graph(adjacency=edges, id="row").bind(Documents(4, rows)).gram()
+    assert_allclose(G[2, [0, 1, 3]], 0)
+    assert G[0, 1] > 0
+    assert G[2, 2] > 0

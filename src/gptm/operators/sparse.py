@@ -19,7 +19,7 @@ from gptm.parallel import by_rows
 TOL = 3e-5  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
 EXACT = 2000  # documents up to which a graph is decomposed
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
-_MAX_DEGREE = 128
+_MAX_DEGREE = 512
 _COLUMNS = 32  # of features that are written out at a time
 _KEPT = 2**29  # bytes of polynomials that a view keeps
 _SKETCH = 128  # columns of the sketch behind variances
@@ -301,9 +301,13 @@ def _transform(degree: int) -> Array:
 
 def _degree(network: Network, function: Callable[[Array], Array]) -> int:
     """Terms that (b 𝒦 + I)^-1 takes to TOL, with 𝒦 scaled to a mean eigenvalue of one."""
-    values = function(_chebyshev_points(network, _MAX_DEGREE))
     points, weights = network.spectrum
     b = _STRENGTHS * weights.sum() / (weights @ function(points))
-    coefficients = np.abs(_transform(_MAX_DEGREE) @ (1.0 / (values[:, None] * b + 1.0)))
-    large = (coefficients > TOL * coefficients.max(0)).any(1)
-    return int(np.clip(np.flatnonzero(large)[-1] + 2, 4, _MAX_DEGREE))
+    tried = 64
+    while True:
+        values = function(_chebyshev_points(network, tried))
+        coefficients = np.abs(_transform(tried) @ (1.0 / (values[:, None] * b + 1.0)))
+        needed = int(np.flatnonzero((coefficients > TOL * coefficients.max(0)).any(1))[-1]) + 2
+        if needed < tried or tried >= _MAX_DEGREE:
+            return int(np.clip(needed, 4, _MAX_DEGREE))
+        tried = min(2 * tried, _MAX_DEGREE)
