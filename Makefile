@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test lint format bench clean
+.PHONY: venv demo test lint format bench bench-scale clean
 
 venv: $(READY)
 
@@ -31,6 +31,9 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	$(BIN)/python benchmarks/against_tomotopy.py
+
+bench-scale: $(READY)
+	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache

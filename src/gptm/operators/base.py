@@ -33,6 +33,31 @@ class View(ABC):
         """(D, K) a itself."""
 
 
+class CoordinateView(View):
+    """Data in coordinates in which 𝒦 is diagonal, with `values` on its diagonal."""
+
+    values: Array  # (q,)
+    coordinates: Array  # (q, u)
+
+    @abstractmethod
+    def lift(self, X: Array) -> Array:
+        """(D, m) from these coordinates to the documents'."""
+
+    def against(self, column: int, b: Array) -> Array:
+        return (self.coordinates[:, [column]] / self._shifted(b)).T @ self.coordinates
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        y = self.coordinates @ U
+        a = y / self._shifted(b)
+        return y.T @ a, a.T @ a
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        return self.lift((self.coordinates @ U) / self._shifted(b))
+
+    def _shifted(self, b: Array) -> Array:
+        return self.values[:, None] * b + 1.0
+
+
 class Operator(ABC):
     """A symmetric positive semi-definite (D, D) matrix 𝒦 that need not exist as an array.
 
@@ -76,6 +101,29 @@ class Operator(ABC):
     def to_dense(self) -> Array:
         """𝒦 as an array, for small problems and tests."""
         return self.matmul(np.eye(self.n))
+
+
+class BySpectrum(Operator):
+    """An operator whose traces and log-determinants are sums over eigenvalues, weighted where they are estimates."""
+
+    @property
+    @abstractmethod
+    def spectrum(self) -> tuple[Array, Array]:
+        """Eigenvalues of 𝒦, and how often each counts."""
+
+    def logdet(self, b: Array) -> Array:
+        values, weights = self.spectrum
+        return weights @ np.log1p(values[:, None] * b)
+
+    def trace(self, b: Array) -> Array:
+        values, weights = self.spectrum
+        return weights @ (values[:, None] / (values[:, None] * b + 1.0))
+
+    def log_pseudo_determinant(self) -> tuple[float, int]:
+        values, weights = self.spectrum
+        positive = values > 0
+        rank = round(float(weights[positive].sum()))
+        return float(weights[positive] @ np.log(values[positive])), rank
 
 
 class Base(Operator):

@@ -3,13 +3,13 @@
 import numpy as np
 
 from gptm._types import Array
-from gptm.operators.base import Base, Cross
+from gptm.operators.base import Base, BySpectrum, Cross
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
 from gptm.operators.structure import Placement
 
 
-class Diagonal(Base):
+class Diagonal(BySpectrum, Base):
     """𝒦 = diag(values); few distinct values, usually one."""
 
     def __init__(self, values: Array):
@@ -49,19 +49,12 @@ class Diagonal(Base):
     def matmul(self, X: Array) -> Array:
         return self.values[:, None] * X
 
-    def logdet(self, b: Array) -> Array:
-        return self._sizes @ np.log1p(self.nodes[:, None] * b)
-
-    def trace(self, b: Array) -> Array:
-        return self._sizes @ (self.nodes[:, None] / (self.nodes[:, None] * b + 1.0))
+    @property
+    def spectrum(self) -> tuple[Array, Array]:
+        return self.nodes, self._sizes
 
     def diagonal(self, b: Array) -> Array:
         return self.values[:, None] / (self.values[:, None] * b + 1.0)
-
-    def log_pseudo_determinant(self) -> tuple[float, int]:
-        positive = self.nodes > 0
-        rank = int(self._sizes[positive].sum())
-        return float(self._sizes[positive] @ np.log(self.nodes[positive])), rank
 
     def cross(self, new: Placement) -> Cross:
         return CarriedCross(self, new)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gptm._types import Array
 from gptm._warnings import warn
 from gptm.operators.additive import Additive
-from gptm.operators.base import Cross, Operator, View
+from gptm.operators.base import BySpectrum, CoordinateView, Cross, Operator
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.lanczos import SEED, gauss_rules
 from gptm.operators.spectral import Spectral
@@ -22,7 +22,7 @@ _SKETCHES, _COLUMNS = 4, 32
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
 
 
-class MatrixFree(Operator):
+class MatrixFree(BySpectrum):
     """𝒦 = Phi Phi' + graphs + diag(own), by Krylov spaces of 𝒦 around the data.
 
     A block Lanczos run from the data gives coordinates in which 𝒦 is as good as diagonal, for all strengths;
@@ -47,20 +47,8 @@ class MatrixFree(Operator):
     def view(self, Y: Array) -> "KrylovView":
         return KrylovView(self, Y)
 
-    def logdet(self, b: Array) -> Array:
-        values, weights = self._spectrum
-        return weights @ np.log1p(values[:, None] * b)
-
-    def trace(self, b: Array) -> Array:
-        values, weights = self._spectrum
-        return weights @ (values[:, None] / (values[:, None] * b + 1.0))
-
-    def log_pseudo_determinant(self) -> tuple[float, int]:
-        values, weights = self._spectrum
-        return float(weights @ np.log(values)), self.n
-
     @cached_property
-    def _spectrum(self) -> tuple[Array, Array]:
+    def spectrum(self) -> tuple[Array, Array]:
         values, weights = gauss_rules(self.matmul, self.n)
         return np.maximum(values, np.finfo(float).eps * values.max()), weights
 
@@ -80,7 +68,7 @@ class MatrixFree(Operator):
         return MatrixFreeCross(self, new)
 
 
-class KrylovView(View):
+class KrylovView(CoordinateView):
     """Data in the eigenbasis of 𝒦 on a space that holds the data and their images."""
 
     def __init__(self, operator: MatrixFree, Y: Array):
@@ -113,28 +101,13 @@ class KrylovView(View):
     def _project(self, V: Array, KV: Array, Y: Array) -> None:
         H = V.T @ KV
         values, vectors = eigh(0.5 * (H + H.T))
-        self.values, self.ritz = np.maximum(values, 0.0), vectors
-        self.space, self.coordinates = V, vectors.T @ (V.T @ Y)
+        self.values, self.coordinates = np.maximum(values, 0.0), vectors.T @ (V.T @ Y)
+        self.space, self.ritz = V, vectors
 
     def _inverse(self, b: float) -> Array:
         return (self.coordinates.T / (self.values * b + 1.0)) @ self.coordinates
 
-    def _shifted(self, b: Array) -> Array:
-        return self.values[:, None] * b + 1.0
-
-    def against(self, column: int, b: Array) -> Array:
-        return (self.coordinates[:, [column]] / self._shifted(b)).T @ self.coordinates
-
-    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
-        y = self.coordinates @ U
-        a = y / self._shifted(b)
-        return y.T @ a, a.T @ a
-
-    def residuals(self, b: Array, U: Array) -> Array:
-        return self.lift((self.coordinates @ U) / self._shifted(b))
-
     def lift(self, X: Array) -> Array:
-        """From these coordinates to the documents'."""
         return self.space @ (self.ritz @ X)
 
 

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 
 from gptm._types import Array
-from gptm.operators.base import Base, Cross, MomentView
+from gptm.operators.base import Base, BySpectrum, Cross, MomentView
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
 from gptm.operators.lanczos import SEED, gauss_rules
@@ -111,7 +111,7 @@ class Affine:
         return self.scale * self.function(x) + self.shift
 
 
-class Sparse(Base):
+class Sparse(BySpectrum, Base):
     """𝒦 = f(S) for a sparse S: S itself (eq. 21), or the inverse of a power of it (a sparse precision).
 
     (b 𝒦 + I)^-1 X is a Chebyshev polynomial in S, of a degree that the strength and f decide; a product with S serves
@@ -221,20 +221,8 @@ class Sparse(Base):
     def matmul(self, X: Array) -> Array:
         return self.apply(lambda v: np.repeat(v, X.shape[1], axis=1), X)
 
-    def logdet(self, b: Array) -> Array:
-        values, weights = self._spectrum
-        return weights @ np.log1p(values[:, None] * b)
-
-    def trace(self, b: Array) -> Array:
-        values, weights = self._spectrum
-        return weights @ (values[:, None] / (values[:, None] * b + 1.0))
-
-    def log_pseudo_determinant(self) -> tuple[float, int]:
-        values, weights = self._spectrum
-        return float(weights @ np.log(values)), self.n
-
     @property
-    def _spectrum(self) -> tuple[Array, Array]:
+    def spectrum(self) -> tuple[Array, Array]:
         points, weights = self.network.spectrum
         return self.function(points), weights
 

@@ -4,12 +4,12 @@ import numpy as np
 from scipy.linalg import eigh
 
 from gptm._types import Array
-from gptm.operators.base import Cross, Operator, View
+from gptm.operators.base import BySpectrum, CoordinateView, Cross
 from gptm.operators.structure import Placement
 from gptm.parallel import by_rows
 
 
-class Spectral(Operator):
+class Spectral(BySpectrum):
     """𝒦 = Q diag(values) Q'; without Q the matrix is diagonal in the documents' own coordinates."""
 
     def __init__(self, values: Array, vectors: Array | None = None):
@@ -44,22 +44,13 @@ class Spectral(Operator):
     def cross(self, new: Placement) -> Cross:
         raise TypeError("a matrix alone says nothing of new documents")
 
-    def logdet(self, b: Array) -> Array:
-        return np.log(self._shifted(b)).sum(0)
-
-    def trace(self, b: Array) -> Array:
-        return (self.values[:, None] / self._shifted(b)).sum(0)
+    @property
+    def spectrum(self) -> tuple[Array, Array]:
+        return self.values, np.ones(self.n)
 
     def diagonal(self, b: Array) -> Array:
-        spectrum = self.values[:, None] / self._shifted(b)
-        return spectrum if self.vectors is None else self.vectors**2 @ spectrum
-
-    def log_pseudo_determinant(self) -> tuple[float, int]:
-        positive = self.values[self.values > 0]
-        return float(np.log(positive).sum()), len(positive)
-
-    def _shifted(self, b: Array) -> Array:
-        return self.values[:, None] * b + 1.0
+        damped = self.values[:, None] / (self.values[:, None] * b + 1.0)
+        return damped if self.vectors is None else self.vectors**2 @ damped
 
 
 def _product(A: Array, X: Array) -> Array:
@@ -73,23 +64,16 @@ def _product(A: Array, X: Array) -> Array:
     return result
 
 
-class SpectralView(View):
-    """Data in the coordinates in which 𝒦 is diagonal."""
+class SpectralView(CoordinateView):
+    """Data in the eigenbasis of 𝒦."""
 
     def __init__(self, operator: Spectral, Y: Array):
         self.operator = operator
+        self.values = operator.values
         self.coordinates = operator.rotate(Y)
 
-    def against(self, column: int, b: Array) -> Array:
-        return (self.coordinates[:, [column]] / self.operator._shifted(b)).T @ self.coordinates
-
-    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
-        y = self.coordinates @ U
-        a = y / self.operator._shifted(b)
-        return y.T @ a, a.T @ a
-
-    def residuals(self, b: Array, U: Array) -> Array:
-        return self.operator.unrotate((self.coordinates @ U) / self.operator._shifted(b))
+    def lift(self, X: Array) -> Array:
+        return self.operator.unrotate(X)
 
 
 def check_spectrum(values: Array, scale: float = 0.0) -> float:
