@@ -1,6 +1,7 @@
 """The contract of kernels: what similarity is, and what it says of given documents."""
 
 import inspect
+import json
 import os
 from abc import ABC, abstractmethod
 from functools import cached_property
@@ -273,6 +274,22 @@ def _short(value: Any) -> str:
     if isinstance(value, np.ndarray | pd.DataFrame) or issparse(value):
         return f"<{' x '.join(map(str, value.shape))} matrix>"
     return repr(value)
+
+
+def packed(value: Any) -> np.ndarray:
+    """Names and lists of names as an array that can be saved."""
+    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def unpacked(array: np.ndarray) -> Any:
+    return json.loads(array.tobytes().decode())
+
+
+def nothing_to_learn(kernel: Kernel, why: str) -> ValueError:
+    """The error for a kernel whose documents tell it nothing."""
+    return ValueError(
+        f"{kernel!r} has nothing to learn from: {why}. Leave this kernel out, or fill the column."
+    )
 
 
 def check_memory(n: int, kernel: Kernel) -> None:

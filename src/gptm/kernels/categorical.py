@@ -1,13 +1,19 @@
 """Groups of documents: the same author, source or party."""
 
-import json
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel
+from gptm.kernels.base import (
+    BoundKernel,
+    Documents,
+    Kernel,
+    nothing_to_learn,
+    packed,
+    unpacked,
+)
 from gptm.metadata import column, level_names
 from gptm.operators import Block, Features, Placement, Structure, pointing
 
@@ -52,14 +58,11 @@ class Categorical(Kernel):
         names = self.read(documents.frame)
         levels = sorted({name for name in names if name is not None})
         if not levels:
-            raise ValueError(
-                f"{self!r} has no document to learn from: every value of {self.column!r} is missing. Leave this "
-                "kernel out, or fill the column."
-            )
+            raise nothing_to_learn(self, f"every value of {self.column!r} is missing")
         return CategoricalBound(self, levels, codes_of(names, levels))
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "CategoricalBound":
-        levels = json.loads(arrays["levels"].tobytes().decode())
+        levels = unpacked(arrays["levels"])
         return CategoricalBound(self, levels, arrays["codes"])
 
 
@@ -112,8 +115,7 @@ class CategoricalBound(BoundKernel):
         return self.gamma * ((new[:, None] == codes) & (new >= 0)[:, None])
 
     def arrays(self) -> dict[str, np.ndarray]:
-        text = json.dumps(self.levels).encode()
-        return {"codes": self.codes, "levels": np.frombuffer(text, dtype=np.uint8)}
+        return {"codes": self.codes, "levels": packed(self.levels)}
 
 
 def codes_of(names: np.ndarray, levels: list[str]) -> np.ndarray:

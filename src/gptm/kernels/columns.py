@@ -11,7 +11,7 @@ from sklearn.gaussian_process import kernels as gp
 from gptm._types import Array
 from gptm._validation import is_real
 from gptm._warnings import warn
-from gptm.kernels.base import Documents, Kernel
+from gptm.kernels.base import Documents, Kernel, nothing_to_learn
 from gptm.kernels.points import PointBound
 from gptm.metadata import check_same_kind, column, is_date, numbers, parse_days
 
@@ -41,10 +41,8 @@ class _ColumnKernel(Kernel):
     def bind(self, documents: Documents) -> "ColumnBound":
         points, dates = self.read(documents.frame)
         if np.isnan(points).any(axis=1).all() and len(points) > 0:
-            raise ValueError(
-                f"{self!r} has no document to learn from: every row misses a value in "
-                f"{', '.join(map(repr, self.columns))}. Leave this kernel out, or fill the column."
-            )
+            names = ", ".join(map(repr, self.columns))
+            raise nothing_to_learn(self, f"every row misses a value in {names}")
         warn_constant(self, self.columns, points)
         return ColumnBound(self.settle(points), points, dates)
 

@@ -1,6 +1,5 @@
 """Links between documents: citations, replies, dependencies."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
 from gptm._warnings import warn
-from gptm.kernels.base import Documents
+from gptm.kernels.base import Documents, nothing_to_learn, packed, unpacked
 from gptm.kernels.network import (
     Form,
     NetworkBound,
@@ -104,7 +103,7 @@ class Graph(NetworkKernel):
     def rebind(self, arrays: dict[str, np.ndarray]) -> NetworkBound:
         if self.adjacency is not None:
             return MatrixBound(self, from_sparse_arrays(arrays, "edges"), arrays["rows"])
-        ids, awaited = (_unpacked(arrays[name]) for name in ("ids", "awaited"))
+        ids, awaited = (unpacked(arrays[name]) for name in ("ids", "awaited"))
         links = from_sparse_arrays(arrays, "links")
         return LinkBound(self, links, ids, awaited, bool(arrays["positional"][0]))
 
@@ -164,8 +163,8 @@ class LinkBound(NetworkBound):
 
     def arrays(self) -> dict[str, np.ndarray]:
         return sparse_arrays(self.links, "links") | {
-            "ids": _packed(self.ids),
-            "awaited": _packed(self.awaited),
+            "ids": packed(self.ids),
+            "awaited": packed(self.awaited),
             "positional": np.array([self.positional]),
         }
 
@@ -235,9 +234,9 @@ def _report(
     """Say once how many links lead nowhere yet."""
     n_links = sum(len(set(names) - {own}) for names, own in zip(links, ids, strict=True))
     if n_links == 0:
-        raise ValueError(
-            f"{kernel!r} has no link to learn from: every value of {kernel.column!r} is missing or empty, or links a "
-            "document to itself. Leave this kernel out, or fill the column."
+        raise nothing_to_learn(
+            kernel,
+            f"every value of {kernel.column!r} is missing or empty, or links a document to itself",
         )
     n_awaited = sum(map(len, awaited.values()))
     where = "the table's index" if kernel.id is None else f"column {kernel.id!r}"
@@ -257,10 +256,7 @@ def _report(
 def _bind_matrix(kernel: Graph, documents: Documents) -> MatrixBound:
     matrix = symmetrised(_checked(kernel.adjacency))
     if matrix.nnz == 0:
-        raise ValueError(
-            f"{kernel!r} has no link to learn from: all its weights between different documents are zero. Leave this "
-            "kernel out, or check the matrix."
-        )
+        raise nothing_to_learn(kernel, "all weights of links between different documents are zero")
     if kernel.id is None:
         if matrix.shape[0] != documents.n:
             raise ValueError(
@@ -313,11 +309,3 @@ def _numbered(frame: pd.DataFrame) -> bool:
     """Whether the index only counts the rows, so that it names nothing."""
     index = frame.index
     return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
-
-
-def _packed(value: Any) -> np.ndarray:
-    return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
-
-
-def _unpacked(array: np.ndarray) -> Any:
-    return json.loads(array.tobytes().decode())

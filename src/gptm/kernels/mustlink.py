@@ -1,6 +1,5 @@
 """The paper's must-link kernel: documents that are known to belong together."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from gptm._validation import is_real
-from gptm.kernels.base import Documents, Kernel
+from gptm.kernels.base import Documents, Kernel, nothing_to_learn, unpacked
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of
 from gptm.metadata import column, level_names
 
@@ -87,14 +86,11 @@ class MustLink(Kernel):
             )
         levels = sorted({name for name in names if name is not None})
         if not levels:
-            raise ValueError(
-                f"{self!r} has no label to learn from: every document is unlabelled. Leave this kernel out, or label "
-                "some documents."
-            )
+            raise nothing_to_learn(self, "every document is unlabelled")
         return MustLinkBound(self, levels, codes_of(names, levels))
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "MustLinkBound":
-        levels = json.loads(arrays["levels"].tobytes().decode())
+        levels = unpacked(arrays["levels"])
         return MustLinkBound(self, levels, arrays["codes"])
 
     def read(self, frame: pd.DataFrame | None) -> np.ndarray:

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, diags
 
 from gptm._types import Array
 from gptm._validation import check_choice, check_number, is_real
-from gptm.kernels.base import Documents
+from gptm.kernels.base import Documents, nothing_to_learn
 from gptm.kernels.columns import checked_columns
 from gptm.kernels.network import (
     Form,
@@ -105,10 +105,8 @@ class NearestNeighbors(NetworkKernel):
         values, as_vectors, dates = self.read_columns(documents)
         there = ~np.isnan(values).any(1)
         if not there.any():
-            raise ValueError(
-                f"{self!r} has no document to learn from: every row misses a value. Leave this kernel out, or fill "
-                "the column."
-            )
+            names = ", ".join(map(repr, self.column_names()))
+            raise nothing_to_learn(self, f"every row misses a value in {names}")
         centre, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
         if not as_vectors:
             spread = values[there].std(axis=0)
@@ -130,9 +128,8 @@ class NearestNeighbors(NetworkKernel):
         )
         distances = found[1][np.isfinite(found[1])]
         if len(distances) == 0:
-            raise ValueError(
-                f"{self!r} finds no neighbour for any document: they have no word in common, or no values. Leave this "
-                "kernel out, or compare documents by something else, on=."
+            raise nothing_to_learn(
+                self, "no document has a word, or a value, in common with another"
             )
         bandwidth = self.bandwidth
         if bandwidth is None:

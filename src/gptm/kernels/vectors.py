@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel
+from gptm.kernels.base import BoundKernel, Documents, Kernel, nothing_to_learn
 from gptm.kernels.columns import checked_columns, warn_constant
 from gptm.metadata import check_same_kind, column, is_date, numbers, vectors
 from gptm.operators import Block, Features, Placement, Structure
@@ -32,10 +32,8 @@ class _VectorKernel(Kernel):
         points, dates = self.read(documents.frame)
         there = ~np.isnan(points).any(1)
         if not there.any():
-            raise ValueError(
-                f"{self!r} has no document to learn from: every row misses a value. Leave this kernel out, or fill "
-                "the column."
-            )
+            names = ", ".join(map(repr, self.column_names()))
+            raise nothing_to_learn(self, f"every row misses a value in {names}")
         centre, scale = self.prepare(points[there])
         return VectorBound(self, self.features((points - centre) / scale), centre, scale, dates)
 
