@@ -272,6 +272,8 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 Documents(counts.shape[0], frame, counts, y, self.n_jobs)
             )
             problem = self._problem(counts, interruptible(lambda: bound_kernel.operator))
+            if problem.coregionalization != "none":
+                progress.say(f"kernel ready  {progress.elapsed()}")
             if previous is None:
                 rng = check_random_state(self.random_state)
                 start = make_start(init, problem, self.n_components, rng)
