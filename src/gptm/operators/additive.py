@@ -3,11 +3,12 @@
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 from scipy.linalg.lapack import dpotri
+from scipy.sparse import csr_matrix
 
 from gptm._types import Array
 from gptm.operators.base import Base, Cross, Operator, View, damping
 from gptm.operators.diagonal import Diagonal
-from gptm.operators.features import Features
+from gptm.operators.features import Block, Features
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement
 
@@ -110,6 +111,11 @@ class Additive(Operator):
         return float(self.logdet(np.array([b]))[0] - rank * np.log(b)), rank
 
     def cross(self, new: Placement) -> Cross:
+        found = new.features
+        absent = self.features.width - (0 if found is None else found.width)
+        if absent:  # features that some training documents have for themselves
+            nothing = Block(csr_matrix((new.n, absent)), None)
+            new = new._replace(features=Features([*(found.blocks if found else ()), nothing]))
         return AdditiveCross(self, new)
 
     def limit(self) -> Array:

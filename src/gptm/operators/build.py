@@ -1,12 +1,15 @@
 """Which operator solves with which structure."""
 
 import numpy as np
+from scipy.sparse import diags
 
 from gptm._types import Array
+from gptm._warnings import warn
 from gptm.operators.additive import Additive
 from gptm.operators.base import Base, Cross, Operator
 from gptm.operators.cross import SpectralCross
 from gptm.operators.diagonal import Diagonal
+from gptm.operators.features import Block, Features, pointing, stack
 from gptm.operators.matrixfree import MatrixFree
 from gptm.operators.sparse import EXACT
 from gptm.operators.spectral import Spectral
@@ -14,6 +17,7 @@ from gptm.operators.structure import Placement, Structure
 
 SEVERAL = 5000  # documents up to which several graphs are decomposed, as the way without is slow
 DENSE = 20_000  # and features about as many as documents
+PRIVATE = 300  # documents that may have a feature of their own beside a graph
 
 
 class Exact(Spectral):
@@ -59,6 +63,32 @@ def cross_covariances(structure: Structure, new: Placement) -> tuple[Array, Arra
     return Ktx, Ktt
 
 
+def with_even_variances(structure: Structure) -> Structure:
+    """The same with what some documents have for themselves beyond the others as features of their own.
+
+    A value that is missing leaves a document to the prior, which is such a variance. Where very many have one, it is
+    left to the topic covariance, which holds what documents have for themselves anyway.
+    """
+    least = float(structure.own.min(initial=np.inf))
+    more = np.flatnonzero(structure.own > least)
+    even = structure._replace(own=np.full(structure.n, least))
+    if len(more) == 0:
+        return even
+    if len(more) > PRIVATE:
+        warn(
+            f"{len(more):,} of {structure.n:,} documents miss values of the kernel; over a graph of this size, what "
+            "they would vary by for that is left to the topic covariance."
+        )
+        return even
+    codes = np.full(structure.n, -1)
+    codes[more] = np.arange(len(more))
+    roots = diags(np.sqrt(structure.own - least))
+    private = Features([Block((roots @ pointing(codes, len(more))).tocsr(), None)])
+    return even._replace(
+        features=stack([part for part in (structure.features, private) if part is not None])
+    )
+
+
 def build_operator(structure: Structure, exact: int = EXACT, several: int = SEVERAL) -> Operator:
     """The operator for a structure.
 
@@ -72,7 +102,8 @@ def build_operator(structure: Structure, exact: int = EXACT, several: int = SEVE
         base: Base = Diagonal(structure.own)
     elif structure.n <= exact:
         return Exact(structure)
-    elif len(structure.graphs) == 1 and constant:
+    elif len(structure.graphs) == 1:
+        structure = with_even_variances(structure)
         base = structure.graphs[0].plus(float(structure.own[0]))
     else:
         return Exact(structure) if structure.n <= several else MatrixFree(structure)

@@ -1,4 +1,4 @@
-"""Sums of which nothing but products is known: several graphs, or a graph beside variances that differ."""
+"""Sums of which nothing but products is known: those of several graphs."""
 
 from functools import cached_property
 

@@ -23,6 +23,7 @@ _MAX_DEGREE = 512
 _COLUMNS = 32  # of features that are written out at a time
 _KEPT = 2**29  # bytes of polynomials that a view keeps
 _SKETCH = 128  # columns of the sketch behind variances
+_SKETCH_BYTES = 2**28  # that it may take at a time
 _SKETCH_TOL = 1e-3  # of its polynomials, beside a random error of ten per cent
 
 
@@ -246,14 +247,16 @@ class Sparse(BySpectrum, Base):
         total = np.zeros((n, len(b)))
         rng = np.random.default_rng(SEED)
         coefficients = self._coefficients(lambda v: np.sqrt(v / (v * b + 1.0)), _SKETCH_TOL)
+        width = int(np.clip(_SKETCH_BYTES // (8 * n * len(b) + 1), 1, _COLUMNS))
         for _ in range(_SKETCH // _COLUMNS):
             probes = rng.choice([-1.0, 1.0], size=(self.n, _COLUMNS))
-            root = np.zeros((len(b), n, _COLUMNS))
-            for row, V in zip(
-                coefficients, self.network.chebyshev(probes, len(coefficients)), strict=True
-            ):
-                root += row[:, None, None] * (V if weights is None else weights @ V)
-            total += (root**2).sum(2).T
+            for start in range(0, _COLUMNS, width):
+                some = probes[:, start : start + width]
+                root = np.zeros((len(b), n, some.shape[1]))
+                terms = self.network.chebyshev(some, len(coefficients))
+                for row, V in zip(coefficients, terms, strict=True):
+                    root += row[:, None, None] * (V if weights is None else weights @ V)
+                total += (root**2).sum(2).T
         return total / _SKETCH
 
 

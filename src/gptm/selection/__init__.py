@@ -1,0 +1,19 @@
+"""Which model, and how many topics: fitted to some documents, scored on the words of others.
+
+One file per public function. They read and split the documents (`folds`), ready the models (`models`), fit and score
+(`fitting`), and hand back `results`, which print as `tables`.
+"""
+
+from gptm.selection.comparison import compare
+from gptm.selection.components import search_components
+from gptm.selection.cross_validation import cross_validate
+from gptm.selection.results import Comparison, ComponentSearch, CrossValidation
+
+__all__ = [
+    "Comparison",
+    "ComponentSearch",
+    "CrossValidation",
+    "compare",
+    "cross_validate",
+    "search_components",
+]

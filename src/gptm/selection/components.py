@@ -1,0 +1,86 @@
+"""How many topics."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from gptm._validation import check_number
+from gptm.base import TopicModel
+from gptm.selection.fitting import make_tasks, run_tasks
+from gptm.selection.folds import check_shares, make_folds, read_data
+from gptm.selection.models import name_of, prepare
+from gptm.selection.results import ComponentSearch
+from gptm.selection.tables import perplexity_column
+
+
+def search_components(
+    model: TopicModel,
+    X: Any,
+    n_components: Iterable[int] = (5, 10, 20, 40),
+    *,
+    metadata: Any = None,
+    y: Any = None,
+    cv: Any = 5,
+    observed: float = 0.5,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+) -> ComponentSearch:
+    """Cross-validated perplexity of held-out words against the number of topics.
+
+    Parameters
+    ----------
+    model : GPTM or CTM
+        Its own `n_components` does not matter.
+    X, metadata, y, cv, random_state, n_jobs, verbose
+        As in `cross_validate`; all numbers of topics see the same folds.
+    n_components : iterable of int, default=(5, 10, 20, 40)
+        Numbers of topics to try.
+    observed : float, default=0.5
+        Share of a held-out document's words that the model sees.
+
+    Returns
+    -------
+    ComponentSearch
+        With `table`, one row per number of topics; `lowest`, the number with the lowest mean perplexity; `best`, the
+        smallest number whose mean is within one standard error of that; `folds`, every fit; and `plot`.
+
+    Notes
+    -----
+    More topics than needed often predict about as well; hence the one-standard-error rule of Breiman et al. (1984).
+
+    Examples
+    --------
+    >>> import gptm
+    >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
+    >>> found = gptm.search_components(gptm.CTM(), X, [1, 2], cv=3)
+    >>> found.best
+    2
+    >>> found.table["perplexity"].round(1).tolist()
+    [4.1, 2.7]
+    """
+    if np.ndim(observed):
+        raise ValueError(f"observed must be one share, such as 0.5; got {observed!r}.")
+    data, shares = read_data(X, metadata, y), check_shares(observed)
+    folds = make_folds(cv, data, random_state)
+    sizes = _check_sizes(n_components)
+    name = name_of(model)
+    prepared = prepare({name: model}, data, random_state)[name]
+    models = {size: clone(prepared).set_params(n_components=size) for size in sizes}
+    tasks = make_tasks(models, data, folds, shares)
+    fits = run_tasks(tasks, len(sizes) * len(folds), n_jobs, verbose, " topics")
+    table = fits.table.rename(columns={perplexity_column(shares[0]): "perplexity"})
+    table = table.rename_axis(["n_components", "fold"])
+    title = f"numbers of topics, {len(folds)}-fold cross-validation of {name}"
+    return ComponentSearch(table, fits.note, title, shares[0])
+
+
+def _check_sizes(n_components: Iterable[int]) -> list[int]:
+    sizes = list(n_components) if isinstance(n_components, Iterable) else []
+    if not sizes:
+        raise ValueError(f"n_components must be numbers of topics to try; got {n_components!r}.")
+    for size in sizes:
+        check_number("n_components", size, least=1, integer=True)
+    return sorted({int(size) for size in sizes})

@@ -1,0 +1,80 @@
+"""One model, fold by fold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gptm.base import TopicModel
+from gptm.selection.fitting import make_tasks, run_tasks
+from gptm.selection.folds import SHARES, check_shares, make_folds, read_data
+from gptm.selection.models import name_of, prepare
+from gptm.selection.results import CrossValidation
+
+
+def cross_validate(
+    model: TopicModel,
+    X: Any,
+    *,
+    metadata: Any = None,
+    y: Any = None,
+    cv: Any = 5,
+    observed: float | Sequence[float] = SHARES,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    verbose: int | bool = False,
+) -> CrossValidation:
+    """Scores of a model on documents that it was not fitted to, fold by fold.
+
+    For each fold a clone of the model is fitted to the other documents, with their metadata, and predicts for each
+    document of the fold some of its words from the rest of them and from its metadata.
+
+    Parameters
+    ----------
+    model : GPTM or CTM
+        Stays as it is.
+    X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+    metadata : DataFrame or dict of columns, optional
+        One row per document; by default a corpus brings its own.
+    y : array of shape (n_documents,), optional
+        Labels, for `MustLink()` and for splitters that look at them.
+    cv : int, scikit-learn splitter or iterable of (train, test), default=5
+        Number of folds, drawn at random; or what makes them, for example `GroupKFold().split(X, groups=authors)`.
+    observed : float or sequence of floats, default=(0.5, 0.2, 0.05)
+        Shares of a held-out document's words that the model sees.
+    random_state : int, RandomState or None, default=0
+        Draws the folds, and seeds models that have no `random_state` of their own.
+    n_jobs : int or None
+        Fits at the same time, in processes; None means 1, -1 all cores. Changes nothing but the time.
+    verbose : int or bool, default=False
+        Print a line after each fit.
+
+    Returns
+    -------
+    CrossValidation
+        With `table`, one row per fold, and `summary`, mean and standard deviation over the folds.
+
+    Notes
+    -----
+    `perplexity_50` is the perplexity of the held-out words where half of them are seen, and lower is better. `bound`
+    is the training bound per word (not to be compared between "variational" and "map" inference), `coherence` the mean
+    NPMI of the topics' ten top words in the training documents, `seconds` the time of the fit.
+
+    `kernel="auto"` is resolved once, from the metadata of all documents. Ctrl-C ends the work and keeps the folds
+    that are done, with a warning; `complete` is then False.
+
+    Examples
+    --------
+    >>> import gptm
+    >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
+    >>> found = gptm.cross_validate(gptm.CTM(2), X, cv=3, observed=[0.5, 0.1])
+    >>> list(found.table.columns[:3])
+    ['perplexity_50', 'perplexity_10', 'bound']
+    >>> found.summary.drop(columns="seconds").shape  # mean and standard deviation
+    (2, 6)
+    """
+    data, shares = read_data(X, metadata, y), check_shares(observed)
+    folds = make_folds(cv, data, random_state)
+    name = name_of(model)
+    models = prepare({type(model).__name__: model}, data, random_state)
+    fits = run_tasks(make_tasks(models, data, folds, shares), len(folds), n_jobs, verbose)
+    table = fits.table.droplevel("model")
+    return CrossValidation(table, fits.note, f"{len(folds)}-fold cross-validation of {name}")

@@ -1,0 +1,79 @@
+"""The documents and how they are split."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import _safe_indexing
+
+from gptm._validation import check_number
+from gptm.corpus import Corpus
+from gptm.metadata import as_frame
+
+SHARES = (0.5, 0.2, 0.05)  # of the words of a held-out document that a model sees
+
+
+class Data(NamedTuple):
+    """Documents with what belongs to them."""
+
+    X: Any
+    metadata: pd.DataFrame | None
+    y: Any
+    n: int
+
+    def select(self, rows: np.ndarray) -> "Data":
+        return Data(
+            self.X[rows] if isinstance(self.X, Corpus) else _safe_indexing(self.X, rows),
+            None if self.metadata is None else self.metadata.iloc[rows],
+            None if self.y is None else _safe_indexing(self.y, rows),
+            len(rows),
+        )
+
+    @property
+    def counts(self) -> Any:
+        return self.X.counts if isinstance(self.X, Corpus) else self.X
+
+
+def read_data(X: Any, metadata: Any, y: Any) -> Data:
+    X = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must be a Corpus, or counts of words, documents x words; got an array of shape {X.shape}. For texts "
+            "pass Corpus.from_texts(texts)."
+        )
+    n = X.shape[0]
+    if y is not None and len(y) != n:
+        raise ValueError(f"y must hold one label per document: expected {n}, got {len(y)}.")
+    return Data(X, as_frame(metadata, n), y, n)
+
+
+def make_folds(cv: Any, data: Data, random_state: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    if isinstance(cv, int | np.integer):
+        check_number("cv", cv, least=2, integer=True)
+        if cv > data.n:
+            raise ValueError(f"cv must be at most the number of documents, {data.n}; got {cv}.")
+        cv = KFold(cv, shuffle=True, random_state=random_state)
+    positions = np.arange(data.n)
+    split = check_cv(cv).split(np.zeros((data.n, 1)), data.y)
+    folds = [(positions[train], positions[test]) for train, test in split]
+    if not folds or any(len(part) == 0 for fold in folds for part in fold):
+        raise ValueError(
+            "cv must give at least one fold, with documents to fit to and documents to score; "
+            f"got folds of sizes {[(len(train), len(test)) for train, test in folds]}."
+        )
+    return folds
+
+
+def check_shares(observed: float | Sequence[float]) -> tuple[float, ...]:
+    try:
+        shares = tuple(float(share) for share in np.atleast_1d(np.asarray(observed)))
+    except (TypeError, ValueError):
+        shares = ()
+    if not shares or not all(0.0 < share < 1.0 for share in shares):
+        raise ValueError(
+            f"observed must be a share of the words between 0 and 1, or several; got {observed!r}."
+        )
+    return tuple(dict.fromkeys(shares))

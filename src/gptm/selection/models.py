@@ -1,0 +1,88 @@
+"""The models: their names, and clones that are ready for any fold."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from gptm.base import TopicModel
+from gptm.kernels import Graph, Kernel, MustLink, Precomputed, resolve_kernel
+from gptm.selection.folds import Data
+
+
+def name_of(model: Any) -> str:
+    if not isinstance(model, TopicModel):
+        raise ValueError(
+            f"expected a GPTM or CTM; got {model!r}. Pass the topic model itself, and counts or a Corpus as X; for "
+            "pipelines there is sklearn.model_selection."
+        )
+    return " ".join(repr(model).split())
+
+
+def named_models(models: Any) -> dict[Any, TopicModel]:
+    """Models by name; of those that print the same, the later ones are numbered."""
+    if isinstance(models, Mapping):
+        pairs = [(str(n) if isinstance(n, tuple) else n, model) for n, model in models.items()]
+    elif isinstance(models, Iterable):
+        pairs = [(name_of(model), model) for model in models]
+    else:
+        pairs = []
+    if not pairs:
+        raise ValueError(f"models must be a dict or a list of models; got {models!r}.")
+    named: dict[Any, TopicModel] = {}
+    for name, model in pairs:
+        name_of(model)  # which checks it
+        repeats = sum(name == other for other, _ in pairs[: len(named)])
+        named[f"{name} ({repeats + 1})" if repeats else name] = model
+    return named
+
+
+def prepare(
+    models: dict[Any, TopicModel], data: Data, random_state: Any, split: bool = True
+) -> dict[Any, TopicModel]:
+    """Clones that know their kernel and their seed; an error for kernels that cannot follow a split."""
+    seed = random_state
+    if not (random_state is None or isinstance(random_state, int | np.integer)):
+        seed = int(check_random_state(random_state).randint(2**31))
+    prepared = {}
+    for name, model in models.items():
+        copy = clone(model)
+        if copy.random_state is None:
+            copy.set_params(random_state=seed)
+        kernel = getattr(copy, "kernel", None)
+        if split:
+            _refuse_positions(kernel)
+        if isinstance(kernel, str) and kernel == "auto":
+            # Announced once, and the same in all folds.
+            frame = copy._frame(data.X, data.metadata, data.n)
+            copy.set_params(kernel=resolve_kernel(kernel, frame))
+        prepared[name] = copy
+    return prepared
+
+
+def _refuse_positions(kernel: Any) -> None:
+    """An error for kernels that know documents by their place, which a fold changes."""
+    if isinstance(kernel, np.ndarray | pd.DataFrame):
+        kernel = Precomputed(kernel)
+    if not isinstance(kernel, Kernel):
+        return
+    for part in (kernel, *kernel.get_params(deep=True).values()):
+        if isinstance(part, Precomputed) and part.id is None:
+            remedy = "Pass Precomputed(matrix, id='row')"
+        elif isinstance(part, Graph) and part.adjacency is not None and part.id is None:
+            remedy = "Pass Graph(adjacency=matrix, id='row')"
+        elif isinstance(part, MustLink) and part.pairs is not None:
+            raise ValueError(
+                "MustLink(pairs=...) knows documents by their positions, which change when documents are held out. "
+                "Pass MustLink('label') with a column of the metadata that is equal for linked documents and missing "
+                "for the others."
+            )
+        else:
+            continue
+        raise ValueError(
+            f"{part!r} knows documents by their positions, which change when documents are held out. {remedy} with a "
+            "column of the metadata that says which row of the matrix a document is, for example np.arange(n)."
+        )

@@ -1,0 +1,200 @@
+"""What comes back: scores that print, and a plot."""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gptm.selection.tables import as_text, common_folds, per_group
+
+
+class _Result:
+    """What the results share: whether they are complete, and how they print."""
+
+    note: str  # what happened, if anything did
+    title: str
+
+    @property
+    def complete(self) -> bool:
+        return not self.note
+
+    def _printed(self) -> tuple[pd.DataFrame, str]:
+        """A table of texts, and what to say below it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        table, conclusion = self._printed()
+        return "\n".join(filter(None, [self.title, self.note, table.to_string(), conclusion]))
+
+    def _repr_html_(self) -> str:
+        table, conclusion = self._printed()
+        before, after = (
+            "".join(f"<p>{escape(text)}</p>" for text in texts if text)
+            for texts in ((self.title, self.note), (conclusion,))
+        )
+        return before + table.to_html() + after
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CrossValidation(_Result):
+    """Scores of one model, fold by fold.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per fold.
+    summary : DataFrame
+        Mean and standard deviation over the folds.
+    complete : bool
+        False where the work was interrupted.
+    """
+
+    table: pd.DataFrame
+    note: str
+    title: str
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        values = self.table.astype(np.float64)
+        return pd.DataFrame({"mean": values.mean(), "std": values.std()}).T
+
+    def _printed(self) -> tuple[pd.DataFrame, str]:
+        text = pd.concat([as_text(self.table), as_text(self.summary)])
+        text.loc["std", "converged"] = ""
+        return text.rename_axis("fold"), ""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(_Result):
+    """Scores of several models on the same documents.
+
+    Attributes
+    ----------
+    table, std : DataFrame
+        One row per model: means and standard deviations over the folds that all models have.
+    folds : DataFrame
+        One row per model and fold.
+    best : name
+        The model with the lowest perplexity at the first share.
+    complete : bool
+        False where the work was interrupted.
+    """
+
+    folds: pd.DataFrame
+    note: str
+    title: str
+
+    @property
+    def table(self) -> pd.DataFrame:
+        return per_group(self.folds)[0]
+
+    @property
+    def std(self) -> pd.DataFrame:
+        return per_group(self.folds)[1]
+
+    @property
+    def best(self) -> Any:
+        return self.table.iloc[:, 0].idxmin()
+
+    def _printed(self) -> tuple[pd.DataFrame, str]:
+        return as_text(self.table), f"lowest {self.folds.columns[0]}: {self.best}"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ComponentSearch(_Result):
+    """Scores against the number of topics.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per number of topics: mean perplexity, its standard deviation over the folds and its standard error,
+        means of the other columns, and which rows are `best` and `lowest`.
+    folds : DataFrame
+        One row per number of topics and fold.
+    lowest : int
+        The number of topics with the lowest mean perplexity.
+    best : int
+        The smallest number within one standard error of that.
+    complete : bool
+        False where the work was interrupted.
+    """
+
+    folds: pd.DataFrame
+    note: str
+    title: str
+    observed: float
+
+    @property
+    def table(self) -> pd.DataFrame:
+        table, deviation = per_group(self.folds)
+        mean, spread = table["perplexity"], deviation["perplexity"]
+        error = spread / np.sqrt(len(common_folds(self.folds)) / len(table))
+        lowest = mean.idxmin()
+        limit = mean[lowest] + np.nan_to_num(error[lowest])  # which one fold does not have
+        best = mean.index[mean <= limit].min()
+        table.insert(1, "std", spread)
+        table.insert(2, "standard_error", error)
+        return table.assign(best=table.index == best, lowest=table.index == lowest)
+
+    @property
+    def best(self) -> int:
+        return int(self.table["best"].idxmax())
+
+    @property
+    def lowest(self) -> int:
+        return int(self.table["lowest"].idxmax())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Mean perplexity with standard errors against the number of topics.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        Axes
+        """
+        ax = _new_axes() if ax is None else ax
+        table, best, lowest = self.table, self.best, self.lowest
+        sizes, mean = table.index.to_numpy(), table["perplexity"]
+        error = table["standard_error"].fillna(0.0)
+        n_folds = len(common_folds(self.folds)) // len(table)
+        what = f"mean and standard error, {n_folds} folds" if n_folds > 1 else "one split"
+        curve = ax.errorbar(sizes, mean, yerr=error, marker="o", capsize=4, label=what)
+        ring: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "markeredgewidth": 1.8}
+        what = f"lowest: {lowest} topics"
+        squares = ax.plot(lowest, mean[lowest], "s", color="C1", ms=16, label=what, **ring)
+        what = f"best: {best} topics"
+        circles = ax.plot(best, mean[best], "o", color="C2", ms=13, label=what, **ring)
+        limit = ax.axhline(mean[lowest] + error[lowest], color="0.6", ls="--", lw=1, zorder=0)
+        limit.set_label("one standard error above the lowest")
+        if sizes[-1] >= 4 * sizes[0]:
+            ax.set_xscale("log")
+        ax.set_xticks(sizes, labels=[str(size) for size in sizes])
+        ax.set_xticks([], minor=True)
+        ax.set_xlabel("number of topics")
+        ax.set_ylabel(f"perplexity of held-out words, {100 * self.observed:g} % seen")
+        ax.legend(handles=[curve, *squares, *circles, limit], frameon=False)
+        return ax
+
+    def _printed(self) -> tuple[pd.DataFrame, str]:
+        table, best, lowest = self.table, self.best, self.lowest
+        text = as_text(table)
+        for column in ("best", "lowest"):
+            text[column] = np.where(table[column], "*", "")
+        conclusion = f"best by the one-standard-error rule: {best} topics; lowest: {lowest}"
+        if len(table) > 1 and lowest == table.index[-1]:
+            conclusion += ", the largest number tried"
+        return text, conclusion
+
+
+def _new_axes() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plot needs matplotlib: pip install matplotlib") from None
+    return plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]

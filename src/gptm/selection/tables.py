@@ -1,0 +1,43 @@
+"""Tables of scores: their columns, means over folds, and how they print."""
+
+import numpy as np
+import pandas as pd
+
+
+def perplexity_column(share: float) -> str:
+    return f"perplexity_{100 * share:g}"
+
+
+def common_folds(folds: pd.DataFrame) -> pd.DataFrame:
+    """The folds that all have been scored on, which differ after Ctrl-C: other means could not be compared."""
+    scored = folds.groupby(level=1).size()
+    full = scored.index[scored == folds.index.get_level_values(0).nunique()]
+    return folds[folds.index.get_level_values(1).isin(full)]
+
+
+def per_group(folds: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Means and standard deviations over the folds; as they are where there is but one."""
+    used = common_folds(folds)
+    groups = used.astype(np.float64).groupby(level=0, sort=False)
+    n_folds, deviation = groups.size(), groups.std()
+    if n_folds.max() == 1:
+        return used.droplevel(1), deviation
+    return groups.mean().assign(folds=n_folds), deviation
+
+
+def as_text(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({name: _written(table[name]) for name in table}, index=table.index)
+
+
+def _written(values: pd.Series) -> list[str]:
+    """Numbers with as many digits as are of use, all of a column alike."""
+    if values.dtype == bool:
+        return [str(value) for value in values]
+    known = values.dropna()
+    if values.name == "converged":
+        form = ".0%"
+    elif (known == known.round()).all():
+        form = ".0f"
+    else:
+        form = f".{max(1, 4 - len(str(int(known.abs().max()))))}f"
+    return ["" if pd.isna(value) else format(value, form) for value in values]
