@@ -291,9 +291,10 @@ def leaves(n, features=None):
     return Placement(40, features, np.full(40, 0.5), (weights,))
 
 
-def test_cross_of_leaves_on_a_large_graph():
+@pytest.mark.parametrize("floor", [0.0, 0.3])
+def test_cross_of_leaves_on_a_large_graph(floor):
     """The mean is exact; the variance a seeded estimate that is never negative."""
-    structure, new = graph_structure(300), leaves(300)
+    structure, new = graph_structure(300, floor=floor), leaves(300)
     cross = build_operator(structure, exact=0).cross(new)
     exact = build_operator(structure, exact=1000).cross(new)
     alpha = rows_of(7, 300, 3)
@@ -305,7 +306,7 @@ def test_cross_of_leaves_on_a_large_graph():
     ratio = estimate[:, 1:] / truth[:, 1:] - 1
     assert np.abs(ratio).mean() < 0.06
     assert np.abs(ratio).max() < 0.3
-    assert_allclose(cross.conditional().to_dense(), exact.conditional().to_dense(), atol=1e-9)
+    assert_allclose(cross.conditional().to_dense(), exact.conditional().to_dense(), atol=1e-4)
 
 
 def test_documents_without_a_link_keep_the_prior():

@@ -299,10 +299,11 @@ class AdditiveCross(Cross):
         return open_part + self.operator.base.carried_variance(self.new, b)
 
     def conditional(self) -> Spectral:
-        limit, own = self.operator.limit(), self.new.own_matrix
+        limit = self.operator.limit()
+        follows, own = self.operator.base.limit(self.new)
         rows = self.operator.rotated(self.features.to_dense().T).T
-        for weights in self.new.weights:
-            rows = rows - self.operator.rotated((weights @ self.operator.features.to_dense()).T).T
+        if follows is not None:
+            rows = rows - self.operator.rotated(self.operator.features.t_dot(follows.T)).T
         open_part = (rows * limit if limit.ndim == 1 else rows @ limit) @ rows.T
         scale = float((rows**2).sum() + np.trace(own))
         return Spectral.from_dense(0.5 * (open_part + open_part.T) + own, scale)

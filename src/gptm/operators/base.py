@@ -147,6 +147,10 @@ class Base(Operator):
     def carried_variance(self, new: "Placement", b: Array) -> Array:
         """(n, len(b)) the variance of what new documents take from old ones, and of their own."""
 
+    @abstractmethod
+    def limit(self, new: "Placement") -> tuple[Array | None, Array]:
+        """Once F is known: (n, D) how new documents follow from it, None for not at all; (n, n) what is left open."""
+
     def view(self, Y: Array) -> View:
         return MomentView(self, Y)
 

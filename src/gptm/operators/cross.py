@@ -52,5 +52,6 @@ class CarriedCross(Cross):
         return self.base.carried_variance(self.new, b)
 
     def conditional(self) -> Spectral:
-        own = self.new.own
-        return Spectral(own) if own.ndim == 1 else Spectral.from_dense(own)
+        if self.new.own.ndim == 1 and not self.new.weights:
+            return Spectral(self.new.own)
+        return Spectral.from_dense(self.base.limit(self.new)[1])

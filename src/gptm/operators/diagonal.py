@@ -62,5 +62,8 @@ class Diagonal(BySpectrum, Base):
     def carried(self, new: Placement, alpha: Array, F: Array) -> Array:
         return np.zeros((new.n, alpha.shape[1]))
 
+    def limit(self, new: Placement) -> tuple[None, Array]:
+        return None, new.own_matrix
+
     def carried_variance(self, new: Placement, b: Array) -> Array:
         return new.own_diagonal[:, None] * b

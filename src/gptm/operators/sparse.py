@@ -229,7 +229,7 @@ class Sparse(BySpectrum, Base):
 
     def diagonal(self, b: Array) -> Array:
         """Rows of a random sketch of the root: never negative, relative error about 12 %."""
-        return self._sketched(b, None)
+        return self._sketched(lambda v: np.sqrt(v / (v * b + 1.0)), len(b), None)
 
     def cross(self, new: Placement) -> Cross:
         return CarriedCross(self, new)
@@ -237,22 +237,39 @@ class Sparse(BySpectrum, Base):
     def carried(self, new: Placement, alpha: Array, F: Array) -> Array:
         return np.asarray(new.weights[0] @ (F - self.floor * alpha))
 
-    def carried_variance(self, new: Placement, b: Array) -> Array:
-        """The posterior variance W C W' / b of what is carried over, times b, and the document's own."""
-        return b * self._sketched(b, new.weights[0]) + new.own_diagonal[:, None] * b
+    def limit(self, new: Placement) -> tuple[Array, Array]:
+        """The graph's part of F is F itself, but for what the floor may have of it."""
+        weights = new.weights[0].toarray()
+        if self.floor == 0:
+            return weights, new.own_matrix
+        share = self.apply(lambda v: np.repeat(1.0 - self.floor / v, new.n, axis=1), weights.T).T
+        left = self.floor * (share @ weights.T)
+        return share, new.own_matrix + 0.5 * (left + left.T)
 
-    def _sketched(self, b: Array, weights: csr_matrix | None) -> Array:
-        """(n, len(b)) diagonal of W 𝒦 (b 𝒦 + I)^-1 W', from random projections of its root."""
+    def carried_variance(self, new: Placement, b: Array) -> Array:
+        """The graph's part of F is known up to unit noise and what the floor adds to it; the document's own."""
+        noise = self.floor * b + 1.0
+        carried = self._sketched(
+            lambda v: np.sqrt(np.maximum(v - self.floor, 0.0) * noise / (v * b + 1.0)),
+            len(b),
+            new.weights[0],
+        )
+        return b * carried + new.own_diagonal[:, None] * b
+
+    def _sketched(
+        self, root_of: Callable[[Array], Array], m: int, weights: csr_matrix | None
+    ) -> Array:
+        """(n, m) diagonals of W f_i(𝒦) W', from random projections of the roots of the m functions f_i."""
         n = self.n if weights is None else weights.shape[0]
-        total = np.zeros((n, len(b)))
+        total = np.zeros((n, m))
         rng = np.random.default_rng(SEED)
-        coefficients = self._coefficients(lambda v: np.sqrt(v / (v * b + 1.0)), _SKETCH_TOL)
-        width = int(np.clip(_SKETCH_BYTES // (8 * n * len(b) + 1), 1, _COLUMNS))
+        coefficients = self._coefficients(root_of, _SKETCH_TOL)
+        width = int(np.clip(_SKETCH_BYTES // (8 * n * m + 1), 1, _COLUMNS))
         for _ in range(_SKETCH // _COLUMNS):
             probes = rng.choice([-1.0, 1.0], size=(self.n, _COLUMNS))
             for start in range(0, _COLUMNS, width):
                 some = probes[:, start : start + width]
-                root = np.zeros((len(b), n, some.shape[1]))
+                root = np.zeros((m, n, some.shape[1]))
                 terms = self.network.chebyshev(some, len(coefficients))
                 for row, V in zip(coefficients, terms, strict=True):
                     root += row[:, None, None] * (V if weights is None else weights @ V)
