@@ -1,5 +1,7 @@
 """Features on top of an operator with a functional calculus: 𝒦 = base + Phi Phi'."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 from scipy.linalg.lapack import dpotri
@@ -205,27 +207,28 @@ class AdditiveView(View):
         return XU, self.operator.inner(b).solve(np.einsum("qri,qi->ri", XU, g) * b)
 
 
-class _Inner:
+class _Inner(ABC):
     """N = I + b sum_q g_q Z_q for every strength."""
 
+    @abstractmethod
     def solve(self, X: Array) -> Array:
         """Column i is N_i^-1 X[:, i]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def root(self, i: int, X: Array) -> Array:
         """X turned by a root of N_i^-1: standard normal columns become draws with that covariance."""
-        raise NotImplementedError
 
+    @abstractmethod
     def logdet(self) -> Array:
-        raise NotImplementedError
+        """log |N_i|."""
 
+    @abstractmethod
     def trace(self, weights: Array, Z: Array) -> Array:
         """tr(N_i^-1 sum_q weights[q, i] Z_q)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def quadratic(self, rows: Array) -> Array:
         """(n, len(b)) x' N_i^-1 x for every row x."""
-        raise NotImplementedError
 
 
 class _DiagonalInner(_Inner):
