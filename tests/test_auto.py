@@ -143,3 +143,14 @@ def test_the_value_that_is_no_date_is_named():
 def test_sums_and_products_are_of_kernels(make):
     with pytest.raises(ValueError, match="expects one or more kernels"):
         make()
+
+
+def test_scores_may_do_without_a_column_too():
+    table = frame(x=np.arange(N) * 1.5, who=list("aabbccaabbcc"))
+    kernel = k.RBF("x") + k.Categorical("who")
+    model = GPTM(2, kernel=kernel, random_state=0, max_iter=3, tol=0.5).fit(X, metadata=table)
+    without = table[["x"]]
+    with pytest.raises(ValueError, match="'who'"):
+        model.perplexity(X, metadata=without)
+    unknown = model.perplexity(X, metadata=table.assign(who=None))
+    assert model.perplexity(X, metadata=without, missing_columns="prior") == unknown

@@ -150,6 +150,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         metadata: Any = None,
         kind: Literal["completion", "conditional", "joint"] = "completion",
         observed: float = 0.5,
+        missing_columns: Literal["error", "prior"] = "error",
     ) -> float:
         """How surprising the words of documents are; lower is better.
 
@@ -163,19 +164,23 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             document means are adapted to the very words that are scored, and "joint" adds their density.
         observed : float, default=0.5
             For "completion": share of each document's words that the model sees.
+        missing_columns : {"error", "prior"}, default="error"
+            As in `transform`.
 
         Returns
         -------
         float
         """
         check_choice("kind", kind, ("completion", "conditional", "joint"))
+        check_choice("missing_columns", missing_columns, ("error", "prior"))
         if kind == "completion":
-            return float(np.exp(-self._completion(X, metadata, observed)))
+            score = self._completion(X, metadata, observed, missing_columns=missing_columns)
+            return float(np.exp(-score))
         check_is_fitted(self)
         counts = read_counts(self, X, reset=False)
         if counts.sum() == 0:
             raise ValueError("there is no word to score: every document is empty.")
-        new = self._read_new(X, metadata, counts)
+        new = self._read_new(X, metadata, counts, missing_columns)
         with single_threaded_blas(), helpers(self.n_jobs):
             cross = self._bound_kernel.cross(new, joint=True)
             words, means = predict.held_out_bounds(counts, self._parameters(), cross, self.n_jobs)
@@ -419,12 +424,17 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return None
 
     def _completion(
-        self, X: Any, metadata: Any, observed: float, sample_weight: Any = None
+        self,
+        X: Any,
+        metadata: Any,
+        observed: float,
+        sample_weight: Any = None,
+        missing_columns: str = "error",
     ) -> float:
         check_is_fitted(self)
         counts = read_counts(self, X, reset=False)
         seen, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
-        theta = self._theta(seen, self._read_new(X, metadata, seen))
+        theta = self._theta(seen, self._read_new(X, metadata, seen, missing_columns))
         return metrics.mean_log_likelihood(theta, self.components_, held_out, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
