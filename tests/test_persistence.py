@@ -13,8 +13,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from safetensors import safe_open
+from safetensors.numpy import load as load_tensors
 from safetensors.numpy import load_file
 from safetensors.numpy import save as to_bytes
 from scipy.sparse import csr_matrix
@@ -25,6 +28,8 @@ from sklearn.gaussian_process import kernels as gp
 import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
+from gptm.packing import pack_column, pack_texts, unpack_column, unpack_texts
+from gptm.persistence import load_attached, save_model
 
 D, V = 24, 9
 RNG = np.random.default_rng(0)
@@ -606,3 +611,250 @@ def test_a_matrix_is_written_once(tmp_path):
     model = quietly(GPTM(2, kernel=similarity, random_state=0, tol=1e-2).fit, counts)
     model.save(tmp_path / "model.gptm")
     assert (tmp_path / "model.gptm").stat().st_size < 1.5 * similarity.nbytes
+
+
+# Files that carry their documents
+
+CELLS = {
+    "float": pd.Series([0.5, np.nan, -np.inf, 3.0]),
+    "float32": pd.Series([0.5, np.nan, 1.0, 3.0], dtype=np.float32),
+    "int": pd.Series([1, 2, 3, 2**60]),
+    "bool": pd.Series([True, False, True, True]),
+    "text": pd.Series(["a", "", "größe\n\t\0", "🫖"]),
+    "text, missing": pd.Series(["a", None, "c", np.nan]),
+    "text as objects": pd.Series(["a", None, "c", ""], dtype=object),
+    "text as objects, nan": pd.Series(["a", np.nan, "c", None], dtype=object),
+    "text, half a character": pd.Series(["\ud800", "b", "c", "d"], dtype=object),
+    "string": pd.Series(["a", None, "c", "d"], dtype="string"),
+    "date": pd.Series(pd.to_datetime(["2020-01-01", None, "1790-01-08", "2262-01-01"])),
+    "date, nanoseconds": pd.Series(np.array([1, 2, 3, 4], dtype="datetime64[ns]")),
+    "date, zone": pd.Series(pd.date_range("2020-03-28", periods=4, tz="Europe/Berlin")),
+    "date, utc": pd.Series(pd.to_datetime(["2020-01-01", None, "2021-01-01", None], utc=True)),
+    "duration": pd.Series(pd.to_timedelta([1, None, 3, 4], unit="h")),
+    "period": pd.Series(pd.PeriodIndex(["2020-01", "NaT", "2020-03", "2021-01"], freq="M")),
+    "category": pd.Series(["x", None, "y", "x"], dtype="category"),
+    "category, ordered": pd.Series(
+        pd.Categorical([3, 1, 3, 2], categories=[3, 2, 1], ordered=True)
+    ),
+    "nullable int": pd.Series([1, None, 3, 2**60 + 1], dtype="Int64"),
+    "nullable small": pd.Series([1, None, 3, 4], dtype="UInt8"),
+    "nullable bool": pd.Series([True, None, False, True], dtype="boolean"),
+    "nullable float": pd.Series([0.5, None, 1.5, 2.5], dtype="Float64"),
+    "links": pd.Series([["a", "b"], [], None, ["c"]]),
+    "links, numbers": pd.Series([[1, 2], [3], np.nan, []]),
+    "tuples": pd.Series([("a",), (), None, ("b", 2)]),
+    "sets": pd.Series([{"a", "b"}, set(), None, {"c"}]),
+    "vectors": pd.Series([np.array([1.0, 2.0]), None, np.array([0.5, np.nan]), np.zeros(2)]),
+    "vectors as lists": pd.Series([[1.0, 2.0], None, [0.5, 0.25], [3.0, 4.0]]),
+    "vectors, whole": pd.Series([np.array([1, 2]), None, np.array([3, 4]), np.array([5, 6])]),
+    "mixed": pd.Series([1, "a", None, 2.5], dtype=object),
+    "mixed, missing": pd.Series([pd.NaT, pd.NA, np.nan, None], dtype=object),
+    "mixed, infinite": pd.Series([np.inf, -np.inf, "a", np.int64(3)], dtype=object),
+    "times as objects": pd.Series([pd.Timestamp("2020-01-01 12:30"), None, "b", 1], dtype=object),
+    "nothing": pd.Series([None] * 4, dtype=object),
+}
+
+
+def same_cell(one, other):
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=True)
+    if one is None or one is pd.NA or one is pd.NaT:
+        return one is other
+    if isinstance(one, float) and np.isnan(one):
+        return isinstance(other, float) and np.isnan(other)
+    return type(one) is type(other) and one == other
+
+
+def plain(value):
+    return value.item() if isinstance(value, np.int64) else value
+
+
+def round_trip(series):
+    tensors = {}
+    header = json.loads(json.dumps(pack_column(series, "it", tensors)))
+    tensors = load_tensors(to_bytes(tensors))
+    return unpack_column(header, "it", tensors)
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_columns_keep_their_types(kind):
+    series = CELLS[kind]
+    again = round_trip(series)
+    assert again.dtype == series.dtype
+    pairs = zip(map(plain, series), map(plain, again), strict=True)
+    assert all(same_cell(*pair) for pair in pairs), (list(series), list(again))
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_columns_without_rows_keep_their_types(kind):
+    again = round_trip(CELLS[kind][:0])
+    assert len(again) == 0
+    assert again.dtype == CELLS[kind].dtype
+
+
+cells = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple),
+    max_leaves=4,
+)
+
+
+@given(st.lists(cells, max_size=6))
+def test_any_cells_come_back(values):
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    again = list(round_trip(pd.Series(column, dtype=object)))
+    assert repr(again) == repr(values)
+
+
+@given(st.lists(st.none() | st.text(), max_size=8))
+def test_texts_come_back(texts):
+    tensors = {}
+    pack_texts(texts, "it", tensors)
+    assert unpack_texts("it", tensors) == texts
+
+
+def test_texts_that_would_unpack_to_more_than_they_say():
+    tensors = {}
+    pack_texts(["a" * 10_000_000], "it", tensors)
+    assert tensors["it.bytes"].nbytes < 20_000
+    tensors["it.lengths"][0] = 10
+    with pytest.raises(ValueError, match="do not have the 10 bytes"):
+        unpack_texts("it", tensors)
+
+
+def test_a_column_that_cannot_be_kept():
+    with pytest.raises(ValueError, match=r"'odd' cannot be kept.*complex"):
+        pack_column(pd.Series([1j, "a"], name="odd", dtype=object), "it", {})
+
+
+TEXTS = [f"Secret </script> tea number {i}\n\u2028" for i in range(D)]
+
+
+def documents(**parts):
+    words = [f"word{w}" for w in range(V)]
+    given = {"metadata": METADATA, "ids": [f"id{i}" for i in range(D)]} | parts
+    return Corpus(csr_matrix(X), words, **given)
+
+
+@pytest.fixture(scope="module")
+def with_documents():
+    model = GPTM(3, kernel=TIME, random_state=0, max_iter=6)
+    return quietly(model.fit, documents())
+
+
+def same_corpus(one, other):
+    assert one.shape == other.shape
+    assert one.counts.dtype == other.counts.dtype
+    assert (one.counts != other.counts).nnz == 0
+    for part in ("vocabulary", "ids", "texts"):
+        mine, theirs = getattr(one, part), getattr(other, part)
+        assert (mine is None) == (theirs is None)
+        if mine is not None:
+            assert mine.dtype == theirs.dtype
+            assert_array_equal(mine, theirs)
+    assert (one.metadata is None) == (other.metadata is None)
+    if one.metadata is not None:
+        assert list(one.metadata) == list(other.metadata)
+        assert (one.metadata.dtypes == other.metadata.dtypes).all()
+        for name in one.metadata:
+            assert all(map(same_cell, one.metadata[name], other.metadata[name]))
+
+
+CORPORA = {
+    "all": documents(),
+    "no metadata": documents(metadata=None),
+    "no ids": documents(ids=None),
+    "number ids": documents(ids=np.arange(D)),
+    "object ids": documents(ids=np.array([f"x{i}" for i in range(D)], dtype=object)),
+    "float counts": Corpus(X.astype(float), metadata=METADATA),
+    "no columns": documents(metadata=pd.DataFrame(index=range(D))),
+    "columns of one name": documents(metadata=pd.concat([METADATA[["t"]]] * 2, axis=1)),
+}
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_documents_come_back(name, tmp_path, with_documents):
+    path = tmp_path / "model.gptm"
+    save_model(with_documents, path, corpus=CORPORA[name])
+    found = load_attached(path)
+    if name == "columns of one name":
+        assert list(found.corpus.metadata) == ["t", "t"]
+    else:
+        same_corpus(found.corpus, CORPORA[name])
+    assert found.texts is None
+    assert found.words is None
+    assert_array_equal(gptm.load(path).doc_topics_, with_documents.doc_topics_)
+
+
+def test_texts_and_settings_come_back(tmp_path, with_documents):
+    path = tmp_path / "model.gptm"
+    words, reading = {"stop_words": "english", "ngrams": [1, 2]}, {"text": ["title", "body"]}
+    corpus = documents()
+    save_model(with_documents, path, corpus=corpus, texts=TEXTS, words=words, reading=reading)
+    found = load_attached(path)
+    assert found.texts == TEXTS
+    assert found.words == words
+    assert found.reading == reading
+    header, _ = read_by_hand(path)
+    assert "Secret" not in header["__metadata__"]["gptm"]
+    assert "id17" not in header["__metadata__"]["gptm"]
+
+
+def test_texts_stay_out_unless_they_are_passed(tmp_path, with_documents):
+    path = tmp_path / "model.gptm"
+    save_model(with_documents, path, corpus=documents(texts=TEXTS))
+    assert load_attached(path).texts is None
+    assert load_attached(path).corpus.ids[3] == "id3"
+
+
+def test_texts_are_compressed(tmp_path, with_documents):
+    path = tmp_path / "model.gptm"
+    texts = ["the same words again and again " * 1000] * D
+    save_model(with_documents, path, corpus=documents(), texts=texts)
+    assert path.stat().st_size < 100_000
+    assert load_attached(path).texts == texts
+
+
+def test_a_file_with_a_model_alone_has_nothing_attached(saved):
+    found = load_attached(saved)
+    assert found.corpus is None
+    assert found.texts is None
+    rewrite(saved, lambda header: [header.pop(name, None) for name in ("corpus", "words")] and None)
+    assert load_attached(saved).corpus is None  # as older versions wrote it
+
+
+def test_loading_the_model_does_not_read_the_documents(tmp_path, with_documents):
+    path = tmp_path / "model.gptm"
+    save_model(with_documents, path, corpus=documents(), texts=TEXTS)
+    rewrite(path, change_tensors=without("corpus.texts.bytes"))
+    assert_array_equal(gptm.load(path).components_, with_documents.components_)
+    with pytest.raises(ValueError, match=r"model\.gptm is not a complete"):
+        load_attached(path)
+
+
+DAMAGED = [
+    "corpus.counts.indices",
+    "corpus.counts.indptr",
+    "corpus.texts.lengths",
+    "corpus.ids.bytes",
+]
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+@pytest.mark.parametrize("change", [without, cut])
+def test_damaged_documents(change, name, tmp_path, with_documents):
+    path = tmp_path / "model.gptm"
+    save_model(with_documents, path, corpus=documents(), texts=TEXTS)
+    rewrite(path, change_tensors=change(name))
+    with pytest.raises(ValueError, match=r"model\.gptm is not a complete"):
+        load_attached(path)
+
+
+def test_documents_of_another_model_are_refused(tmp_path, with_documents):
+    path = tmp_path / "model.gptm"
+    with pytest.raises(ValueError, match=r"24 documents and 9 words; got 12 and 9"):
+        save_model(with_documents, path, corpus=documents()[:12])
+    with pytest.raises(ValueError, match="one entry per document: expected 24, got 3"):
+        save_model(with_documents, path, corpus=documents(), texts=TEXTS[:3])
+    assert not path.exists()

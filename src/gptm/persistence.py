@@ -1,12 +1,15 @@
 """A model on disk: one safetensors file, arrays as tensors, all else as JSON in its header.
 
-Nothing in the file is code: loading never runs anything that the file brings along.
+Nothing in the file is code: loading never runs anything that the file brings along. Beside the model the file may hold
+the documents it was fitted to, which `load` leaves alone and `load_attached` reads.
 """
 
 import json
 import os
 import platform
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata as package_metadata
 from pathlib import Path
 from typing import Any
@@ -20,12 +23,15 @@ from sklearn.gaussian_process import kernels as gp
 
 from gptm import __version__, kernels
 from gptm._warnings import warn
+from gptm.corpus import Corpus
 from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
 from gptm.kernels.network import from_sparse_arrays, sparse_arrays
 from gptm.model import CTM, GPTM
+from gptm.packing import pack_corpus, unpack_corpus
 
 SCHEMA = 1
+_CORPUS = "corpus."  # begins the names of all arrays that belong to the documents, not to the model
 _MODELS: dict[str, type] = {"GPTM": GPTM, "CTM": CTM}
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors")
 _SCALARS = ("n_features_in_", "n_iter_", "converged_", "_joint")
@@ -44,8 +50,63 @@ _ARRAYS = (
 )
 
 
-def save_model(model: GPTM | CTM, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model, replacing the file as a whole."""
+@dataclass(frozen=True)
+class Attached:
+    """What a model's file holds beside the model.
+
+    Attributes
+    ----------
+    corpus : Corpus or None
+        The training documents: counts, vocabulary, and where they were kept metadata, ids and texts.
+    words : dict or None
+        How texts were turned into words.
+    reading : dict or None
+        How the documents were read: which columns, of which kinds.
+    """
+
+    corpus: Corpus | None = None
+    words: dict[str, Any] | None = None
+    reading: dict[str, Any] | None = None
+
+    @property
+    def texts(self) -> list[str] | None:
+        """The texts of the training documents, where they were kept."""
+        return None if self.corpus is None or self.corpus.texts is None else list(self.corpus.texts)
+
+
+def save_model(
+    model: GPTM | CTM,
+    path: str | os.PathLike[str],
+    *,
+    corpus: Corpus | None = None,
+    texts: Sequence[str] | None = None,
+    words: Mapping[str, Any] | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a fitted model, and its documents where they are given, replacing the file as a whole.
+
+    Parameters
+    ----------
+    model : GPTM or CTM
+    path : str or path
+    corpus : Corpus, optional
+        The training documents; their counts, metadata and ids are kept.
+    texts : sequence of str, optional
+        One per document of the corpus. Those inside of the corpus are not kept unless they are passed here.
+    words, reading : dict, optional
+        How texts become words and how files were read, as far as JSON can say it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, gptm
+    >>> from gptm.persistence import load_attached, save_model
+    >>> corpus = gptm.Corpus.from_texts(["green tea", "coffee beans"] * 5, {"year": range(10)})
+    >>> model = gptm.CTM(n_components=2, random_state=0).fit(corpus)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.gptm"
+    >>> save_model(model, path, corpus=corpus, texts=corpus.texts)
+    >>> load_attached(path).corpus
+    Corpus(10 documents, 4 words, 20 tokens, metadata: year)
+    """
     if _MODELS.get(type(model).__name__) is not type(model):
         raise ValueError(
             f"a {type(model).__name__} cannot be saved: load would not know the class. Save a GPTM or CTM."
@@ -70,6 +131,11 @@ def save_model(model: GPTM | CTM, path: str | os.PathLike[str]) -> None:
     header["kernel"] = _encode(getattr(model, "kernel_", None), tensors, "kernel")
     for name, array in model._bound_kernel.arrays().items():
         tensors[f"training.{name}"] = np.ascontiguousarray(array)
+    if corpus is not None:
+        _check_documents(model, corpus)
+        header["corpus"] = pack_corpus(corpus, texts, _CORPUS, tensors)
+    header["words"] = None if words is None else dict(words)
+    header["reading"] = None if reading is None else dict(reading)
     _replace_file(Path(path), to_bytes(tensors, {"gptm": json.dumps(header)}))
 
 
@@ -99,15 +165,62 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((gptm.load(path).transform(X) == model.transform(X)).all())
     True
     """
-    header, tensors = _read_file(Path(path))
+    return _read(path, _restore_model, lambda name: not name.startswith(_CORPUS))
+
+
+def load_attached(path: str | os.PathLike[str]) -> Attached:
+    """Read what a model's file holds beside the model: documents, and how they were read.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Attached
+        Empty where only the model was saved, as `model.save` does.
+
+    Raises
+    ------
+    ValueError
+        As `load` does.
+    """
+    return _read(path, _restore_attached, lambda name: name.startswith(_CORPUS))
+
+
+def _read(
+    path: str | os.PathLike[str],
+    restore: Callable[[dict[str, Any], dict[str, np.ndarray]], Any],
+    wanted: Callable[[str], bool],
+) -> Any:
+    header, tensors = _read_file(Path(path), wanted)
     try:
-        model = _restore(header, tensors)
-        _check_shapes(model)
+        return restore(header, tensors)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise ValueError(
             f"{os.fspath(path)} is not a complete gptm model ({type(error).__name__}: {error}). Save the model again."
         ) from error
+
+
+def _restore_model(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
+    model = _restore(header, tensors)
+    _check_shapes(model)
     return model
+
+
+def _check_documents(model: GPTM | CTM, corpus: Corpus) -> None:
+    expected = (len(model.doc_lengths_), model.components_.shape[1])
+    if corpus.shape != expected:
+        raise ValueError(
+            f"the corpus must be the one that the model was fitted to, with {expected[0]} documents and {expected[1]} "
+            f"words; got {corpus.shape[0]} and {corpus.shape[1]}."
+        )
+
+
+def _restore_attached(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Attached:
+    found = header.get("corpus")  # files of older versions know nothing of it
+    corpus = None if found is None else unpack_corpus(found, _CORPUS, tensors)
+    return Attached(corpus, header.get("words"), header.get("reading"))
 
 
 def _check_shapes(model: Any) -> None:
@@ -155,7 +268,9 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     return model
 
 
-def _read_file(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _read_file(
+    path: Path, wanted: Callable[[str], bool]
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {os.fspath(path)}.")
     try:
@@ -167,7 +282,8 @@ def _read_file(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
                 )
             header = json.loads(text)
             _check_schema(path, header)
-            return header, dict(zip(file.keys(), map(file.get_tensor, file.keys()), strict=True))
+            names = [name for name in file.keys() if wanted(name)]  # noqa: SIM118, it is no dictionary
+            return header, {name: file.get_tensor(name) for name in names}
     except (SafetensorError, json.JSONDecodeError, OSError) as error:
         raise ValueError(
             f"{os.fspath(path)} is not a gptm model, or was cut short ({error}). Pass a file that save wrote."
