@@ -1,0 +1,29 @@
+"""Fitted models as pictures. Each function takes a matplotlib Axes, or makes one, and returns it.
+
+Topics are named by their most probable words, colours can be told apart by everybody, and bands and bars are
+credible intervals. matplotlib loads when the first picture is drawn: `pip install 'gptm[plot]'`.
+
+Examples
+--------
+>>> from gptm import CTM, Corpus, plots
+>>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+>>> ax = plots.plot_bound(CTM(n_components=2, random_state=0).fit(corpus))
+>>> ax.get_xlabel()
+'iteration'
+"""
+
+from gptm.plots.correlations import plot_topic_correlations
+from gptm.plots.documents import plot_documents
+from gptm.plots.effects import plot_effects, plot_topics_over_time
+from gptm.plots.fitting import plot_bound, plot_components
+from gptm.plots.variance import plot_variance_explained
+
+__all__ = [
+    "plot_bound",
+    "plot_components",
+    "plot_documents",
+    "plot_effects",
+    "plot_topic_correlations",
+    "plot_topics_over_time",
+    "plot_variance_explained",
+]

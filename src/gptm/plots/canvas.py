@@ -1,0 +1,134 @@
+"""What the pictures share: axes, colours, a light look, and topics by their words beside what is theirs."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from gptm._types import Array
+from gptm.tables import list_words, word_names
+
+# Okabe and Ito's colours, which all kinds of colour vision tell apart; without yellow, faint on white.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+GREY = "0.62"
+COLOR_MAP = "cividis"  # even in lightness, for all kinds of colour vision
+DIVERGING = "PuOr"
+SMALL = 8.5  # points, of labels
+
+
+def new_axes(ax: Any = None, size: tuple[float, float] = (7.2, 4.2)) -> Any:
+    """The axes given, or new ones that leave room for labels."""
+    if ax is not None:
+        if not hasattr(ax, "plot"):
+            raise ValueError(f"ax must be a matplotlib Axes; got {type(ax).__name__}.")
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"plots need the package matplotlib, which could not be imported ({error}): pip install 'gptm[plot]'"
+        ) from error
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def tidy(ax: Any, grid: str = "y") -> None:
+    """Thin lines along the values, and no frame where there is none to read."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["bottom", "left"]].set_color("0.6")
+    ax.tick_params(color="0.6")
+    ax.grid(visible=False)
+    ax.grid(axis=grid, color="0.9", lw=0.7)
+    ax.set_axisbelow(True)
+
+
+def color_of(position: int) -> str:
+    return COLORS[position % len(COLORS)]
+
+
+def dashes_of(position: int) -> str:
+    """Where the colours start again, lines are broken in another way."""
+    return ("-", "--", ":", "-.")[position // len(COLORS) % 4]
+
+
+def as_percent(axis: Any) -> None:
+    """Ticks of an axis of shares as 10 %."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share)))
+
+
+def percent(share: float) -> str:
+    return f"{round(100 * share, 10):g} %"
+
+
+def as_dates(axis: Any) -> None:
+    """Ticks of a date axis without what repeats."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=4, maxticks=8)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+
+
+def topic_labels(
+    model: Any, n_words: int = 3, feature_names: Sequence[str] | None = None
+) -> list[str]:
+    """Topics by their most probable words; by number where there are no words, or the same ones twice."""
+    K = len(model.components_)
+    if feature_names is None and getattr(model, "feature_names_in_", None) is None:
+        return [f"topic {i}" for i in range(K)]
+    names = word_names(model, feature_names)
+    labels = [", ".join(words) for words in list_words(model.components_, names, n_words)]
+    times = Counter(labels)
+    return [f"{label} ({i})" if times[label] > 1 else label for i, label in enumerate(labels)]
+
+
+def check_topics(topics: Any, n_topics: int) -> list[int]:
+    """Numbers of topics as a list; one number is one topic."""
+    asked = [topics] if np.ndim(topics) == 0 else list(topics)
+    for topic in asked:
+        whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
+        if not whole or not 0 <= topic < n_topics:
+            raise ValueError(
+                f"topics must be numbers of topics, from 0 to {n_topics - 1}; got {topic!r}."
+            )
+    if not asked:
+        raise ValueError("topics must name at least one topic; got none. None chooses some.")
+    return list(dict.fromkeys(map(int, asked)))
+
+
+def label_ends(ax: Any, ends: Sequence[tuple[Any, float]], labels: Sequence[str]) -> None:
+    """Names of curves at their right ends, in their colours and without overlap.
+
+    The limits of the axes must be final: what is too close is known in their units only.
+    """
+    heights = ax.transData.transform([(0.0, y) for _, y in ends])[:, 1]
+    box = ax.get_window_extent()
+    line = 1.35 * SMALL * ax.get_figure().dpi / 72
+    for i, place in enumerate(spread((heights - box.y0) / box.height, line / box.height)):
+        ax.annotate(
+            labels[i],
+            ends[i],
+            xytext=(1.03, place),
+            textcoords="axes fraction",
+            color=color_of(i),
+            fontsize=SMALL,
+            va="center",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": color_of(i), "lw": 0.7, "shrinkA": 1}
+            | {"relpos": (0.0, 0.5)},
+        )
+
+
+def spread(places: Array, gap: float) -> Array:
+    """The nearest places in [0, 1], in least squares, with at least a gap between them if there is room."""
+    n = len(places)
+    gap = min(gap, 1.0 / max(n - 1, 1))
+    order = np.argsort(places, kind="stable")
+    steps = gap * np.arange(n)
+    moved = isotonic_regression(np.asarray(places)[order] - steps, y_min=0.0, y_max=1.0 - steps[-1])
+    result = np.empty(n)
+    result[order] = moved + steps
+    return result

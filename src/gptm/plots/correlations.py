@@ -1,0 +1,116 @@
+"""Which topics go together, as a graph."""
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gptm._types import Array
+from gptm._validation import check_number
+from gptm.plots.canvas import COLORS, SMALL, new_axes, topic_labels
+
+TOGETHER: dict[str, Any] = {"color": COLORS[0], "ls": "-"}
+APART: dict[str, Any] = {"color": COLORS[1], "ls": (0, (2.5, 2))}  # told apart without colours, too
+LARGEST = 2300.0  # area of the largest disc, in square points
+
+
+def plot_topic_correlations(
+    model: Any,
+    threshold: float = 0.2,
+    *,
+    of: Literal["residual", "prior"] = "residual",
+    n_words: int = 2,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Which topics go together in documents, and which avoid each other, as a graph; needs networkx.
+
+    Discs are topics, as large as their share of the words, near each other where they correlate. Full lines join
+    topics that go together, broken ones topics that avoid each other; thick ones strongly.
+
+    Parameters
+    ----------
+    model : fitted GPTM or CTM
+    threshold : float, default=0.2
+        Smaller correlations, of either sign, get no line.
+    of : {"residual", "prior"}, default="residual"
+        As in `model.topic_correlations`.
+    n_words : int, default=2
+        Words that name a topic.
+    feature_names : sequence of str, optional
+        The words of the columns of X, where the model does not know them.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from gptm import CTM, Corpus, plots
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> ax = plots.plot_topic_correlations(CTM(n_components=2, random_state=0).fit(corpus), n_words=1)
+    >>> sorted(text.get_text() for text in ax.texts)
+    ['coffee', 'tea']
+    """
+    check_is_fitted(model)
+    check_number("threshold", threshold, least=0.0)
+    graph = model.topic_graph(-1.0, of=of, n_words=n_words, feature_names=feature_names)
+    ax = new_axes(ax, (7.0, 5.4))
+    places = _layout(graph)
+    for i, j, correlation in graph.edges(data="weight"):
+        if abs(correlation) < threshold:
+            continue
+        look = TOGETHER if correlation > 0 else APART
+        ax.plot(*places[[i, j]].T, lw=0.6 + 5.0 * abs(correlation), alpha=0.55, zorder=1, **look)
+    shares = np.array([share for _, share in graph.nodes(data="share")])
+    room = min(1.0, 12 / len(shares))  # many discs are smaller
+    ax.scatter(
+        *places.T,
+        s=LARGEST * room * shares / shares.max(),
+        color="0.88",
+        ec="0.45",
+        lw=0.8,
+        zorder=2,
+    )
+    for place, label in zip(places, topic_labels(model, n_words, feature_names), strict=True):
+        text = label.replace(", ", "\n")
+        ax.text(*place, text, ha="center", va="center", fontsize=SMALL, linespacing=0.95, zorder=3)
+    _explain_lines(ax)
+    ax.margins(0.12)
+    ax.set_axis_off()
+    return ax
+
+
+def _layout(graph: Any) -> Array:
+    """(K, 2) places at which distances are, as far as the plane allows, those of the logits."""
+    networkx = importlib.import_module("networkx")  # topic_graph has asked for it already
+
+    K = len(graph)
+    if K == 1:
+        return np.zeros((1, 2))
+    distances: dict[int, dict[int, float]] = {i: {} for i in graph}
+    for i, j, correlation in graph.edges(data="weight"):
+        distances[i][j] = distances[j][i] = float(np.sqrt(2.0 - 2.0 * correlation)) + 0.3
+    found = networkx.kamada_kawai_layout(graph, dist=distances, pos=networkx.circular_layout(graph))
+    return np.array([found[i] for i in graph])
+
+
+def _explain_lines(ax: Any) -> None:
+    from matplotlib.lines import Line2D
+
+    lines = {"go together": TOGETHER, "avoid each other": APART}
+    handles = [
+        Line2D([], [], lw=2.5, alpha=0.6, label=name, **look) for name, look in lines.items()
+    ]
+    ax.legend(
+        handles=handles,
+        frameon=False,
+        fontsize=SMALL,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=2,
+    )

@@ -1,0 +1,235 @@
+"""What the terms of the kernel say of the topics, as `model.effects` tells it."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from gptm._validation import check_choice, check_number
+from gptm.plots.canvas import check_topics, topic_labels
+from gptm.plots.curves import draw_curves, draw_surface
+from gptm.plots.ranks import draw_documents, draw_levels
+
+CURVES = 6  # topics, where none are named: as many as there are colours
+DOTS = 3  # topics beside each other at one category
+_VALUES = ("contrast", "share")
+_FIXED = {"term", "topic"} | {v + end for v in _VALUES for end in ("", "_low", "_high")}
+
+
+def plot_topics_over_time(
+    model: Any,
+    column: str | None = None,
+    topics: Any = None,
+    level: float = 0.9,
+    *,
+    n_points: int = 200,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Expected shares of topics along a column of dates or numbers, with credible bands.
+
+    Parameters
+    ----------
+    model : fitted GPTM
+        With a term of its kernel that reads this column alone, such as `Matern("date")`; of several such terms the
+        first is drawn.
+    column : str, optional
+        By default the first column of dates among the kernel's terms, else the first one of numbers.
+    topics : int or sequence of int, optional
+        By default the six whose share changes most.
+    level : float, default=0.9
+        Of the credible bands.
+    n_points : int, default=200
+        Points along the column.
+    feature_names : sequence of str, optional
+        The words of the columns of X, where the model does not know them.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from gptm import GPTM, kernels as k, plots
+    >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
+    >>> years = {"year": [1990, 1995, 2010, 2015] * 6}
+    >>> model = GPTM(2, kernel=k.Matern("year"), random_state=0).fit(X, metadata=years)
+    >>> ax = plots.plot_topics_over_time(model)  # doctest: +SKIP
+    >>> ax.get_xlabel()  # doctest: +SKIP
+    'year'
+    """
+    terms = check_terms(model)
+    check_number("n_points", n_points, least=2, integer=True)
+    term, column = _term_along(model, terms, column)
+    table = model.effects(term, level=level, n_points=n_points)
+    shown = _choose(table, "share", topics, model, CURVES)
+    labels = topic_labels(model, 3, feature_names)
+    return draw_curves(ax, _by_topic(table, shown, labels), column, "share")
+
+
+def plot_effects(
+    model: Any,
+    term: str,
+    topics: Any = None,
+    kind: Literal["contrast", "share"] = "contrast",
+    *,
+    level: float = 0.9,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+    **options: Any,
+) -> Any:
+    """What one term of the kernel says of topics, with credible intervals.
+
+    Along a column of dates or numbers these are curves; for categories dots with bars, the largest on top; where the
+    term knows documents only, as links do, bars for the documents at either end. A term of several columns
+    is drawn for one topic: a curve for each category, or a map of two columns of numbers.
+
+    Parameters
+    ----------
+    model : fitted GPTM with a kernel
+    term : str
+        One of `model.terms_`.
+    topics : int or sequence of int, optional
+        By default those that the term moves most: six as curves, three as dots, otherwise one.
+    kind : {"contrast", "share"}, default="contrast"
+        As in `model.effects`.
+    level : float, default=0.9
+        Of the credible intervals.
+    feature_names : sequence of str, optional
+        The words of the columns of X, where the model does not know them.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    **options
+        `at`, `versus` and `n_points` of `model.effects`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from gptm import GPTM, kernels as k, plots
+    >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
+    >>> shops = {"shop": ["a", "a", "b", "b"] * 6}
+    >>> model = GPTM(2, kernel=k.Categorical("shop"), random_state=0).fit(X, metadata=shops)
+    >>> ax = plots.plot_effects(model, model.terms_[0], kind="share")  # doctest: +SKIP
+    >>> sorted(label.get_text() for label in ax.get_yticklabels())  # doctest: +SKIP
+    ['a', 'b']
+    """
+    check_choice("kind", kind, _VALUES)
+    terms = check_terms(model)
+    if term not in terms:
+        known = ", ".join(map(repr, terms))
+        raise ValueError(f"term must be one of the terms of the kernel, {known}; got {term!r}.")
+    table = model.effects(term, level=level, **options)
+    labels = topic_labels(model, 3, feature_names)
+    columns = _columns(table)
+    along = [column for column in columns if _is_continuous(table[column])]
+
+    if columns == ["document"]:
+        topic = _choose_one(table, kind, topics, model, "of single documents")
+        return draw_documents(ax, table[table["topic"] == topic], kind, labels[topic])
+    if not along:
+        shown = _choose(table, kind, topics, model, DOTS)
+        levels = table.assign(level=_joined(table[columns]))
+        return draw_levels(ax, _by_topic(levels, shown, labels), kind)
+    if len(columns) == 1:
+        shown = _choose(table, kind, topics, model, CURVES)
+        return draw_curves(ax, _by_topic(table, shown, labels), along[0], kind)
+
+    topic = _choose_one(table, kind, topics, model, f"of the columns {', '.join(columns)} together")
+    table = table[table["topic"] == topic]
+    if len(along) == 1:
+        names = _joined(table[[c for c in columns if c not in along]])
+        groups = {name: table[names == name] for name in dict.fromkeys(names)}
+        most = sorted(groups, key=lambda name: -_range(groups[name][kind]))[:CURVES]
+        shown_groups = {name: groups[name] for name in groups if name in most}
+        return draw_curves(ax, shown_groups, along[0], kind, of=labels[topic])
+    if len(columns) == 2:
+        return draw_surface(ax, table, along, kind, of=labels[topic])
+    raise ValueError(
+        f"the term {term!r} reads {len(columns)} columns, {', '.join(columns)}, which is more than a picture "
+        "shows. model.effects(term) has its numbers."
+    )
+
+
+def check_terms(model: Any) -> list[str]:
+    """The names of the terms of a fitted model's kernel."""
+    check_is_fitted(model)
+    terms = [str(term) for term in getattr(model, "terms_", ())]
+    if not terms:
+        raise ValueError(
+            f"this {type(model).__name__} has no kernel, so there is no side information whose effect could be drawn. "
+            "Fit a GPTM with a kernel, for example kernel=kernels.Matern('date')."
+        )
+    return terms
+
+
+def _term_along(model: Any, terms: list[str], column: str | None) -> tuple[str, str]:
+    """The first term along the column, or along the first column of dates, else of numbers; and that column."""
+    found: dict[str, str] = {}  # column: term
+    dates = []
+    for term in terms:
+        table = model.effects(term, 0, n_points=2)
+        columns = _columns(table)
+        if len(columns) == 1 and _is_continuous(table[columns[0]]):
+            found.setdefault(columns[0], term)
+            dates += [columns[0]] if _is_date(table[columns[0]]) else []
+    known = ", ".join(map(repr, found)) or "none"
+    if not found or (column is not None and column not in found):
+        wanted = "a column of dates or numbers" if column is None else repr(column)
+        raise ValueError(
+            f"topics over time need a term of the kernel that reads {wanted} alone; the columns with such a term: "
+            f"{known}. Fit with one, for example kernels.Matern({column or 'date'!r}); plot_effects draws other terms."
+        )
+    chosen = column or [*dates, *found][0]
+    return found[chosen], chosen
+
+
+def _columns(table: pd.DataFrame) -> list[str]:
+    """The columns of the metadata, or document, that a table of effects speaks of."""
+    return [name for name in table.columns if name not in _FIXED]
+
+
+def _is_date(values: pd.Series) -> bool:
+    return bool(pd.api.types.is_datetime64_any_dtype(values))
+
+
+def _is_continuous(values: pd.Series) -> bool:
+    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    return bool(values.name != "document" and (is_number or _is_date(values)))
+
+
+def _joined(levels: pd.DataFrame) -> pd.Series:
+    """Categories of one or more columns as one text."""
+    return levels.astype(str).agg(" · ".join, axis=1)
+
+
+def _range(values: pd.Series) -> float:
+    return float(np.ptp(values.to_numpy(dtype=np.float64)))
+
+
+def _choose(table: pd.DataFrame, value: str, topics: Any, model: Any, n: int) -> list[int]:
+    """The topics asked for, or the n that move most, ordered by where they are highest."""
+    if topics is not None:
+        return check_topics(topics, len(model.components_))
+    groups = {int(topic): group[value] for topic, group in table.groupby("topic")}
+    most = sorted(groups, key=lambda topic: -_range(groups[topic]))[:n]
+    return sorted(most, key=lambda topic: int(np.argmax(groups[topic].to_numpy())))
+
+
+def _choose_one(table: pd.DataFrame, value: str, topics: Any, model: Any, what: str) -> int:
+    shown = _choose(table, value, topics, model, 1)
+    if len(shown) != 1:
+        raise ValueError(
+            f"effects {what} are drawn for one topic at a time; got {len(shown)} topics. Draw each on axes of its own."
+        )
+    return shown[0]
+
+
+def _by_topic(table: pd.DataFrame, topics: list[int], labels: list[str]) -> dict[str, pd.DataFrame]:
+    return {labels[topic]: table[table["topic"] == topic] for topic in topics}
