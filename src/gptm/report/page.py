@@ -1,0 +1,190 @@
+"""The page itself: data packed into one HTML file with its own styles and script, and nothing from elsewhere."""
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from gptm.report.data import report_data
+
+_STYLE = "page.css"
+# One script, in this order; each file is one part of the page.
+_SCRIPTS = (
+    "core.js",
+    "charts.js",
+    "topics.js",
+    "map.js",
+    "pointer.js",
+    "graph.js",
+    "effects.js",
+    "search.js",
+    "page.js",
+)
+
+
+def model_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    corpus: Any = None,
+    texts: Sequence[str] | None = None,
+    title: str | None = None,
+    scores: Any = None,
+    json_path: str | os.PathLike[str] | None = None,
+    max_documents: int | None = None,
+) -> Path:
+    """Write a fitted model as one HTML page that needs neither a server nor a network.
+
+    Topics with their words and typical documents, a map of the documents, correlations of topics, what the metadata
+    do to topics, and search; choosing a topic anywhere shows it everywhere.
+
+    Parameters
+    ----------
+    model : fitted GPTM or CTM
+    path : str or path
+        Where to write the page.
+    corpus : Corpus, optional
+        The training corpus, which the model does not keep: brings texts, ids and metadata onto the page.
+    texts : sequence of str, optional
+        The training texts, where the corpus does not have them. The page shows how they begin.
+    title : str, optional
+    scores : Comparison, DataFrame or dict, optional
+        Perplexities of held-out words, lower is better: what `gptm.compare` returns, one row per model and one column
+        per share of the words seen, or a dict such as `{"CTM": {0.5: 2106.0}, "GPTM": {0.5: 2035.0}}`.
+    json_path : str or path, optional
+        Where to write the data of the page as JSON, for charts of your own.
+    max_documents : int, optional
+        Documents on the page, 100,000 by default; of more, a seeded sample is shown. Everything else counts all.
+
+    Returns
+    -------
+    Path
+        Of the page.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from gptm import CTM, Corpus
+    >>> from gptm.report import model_report
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> model = CTM(n_components=2, random_state=0).fit(corpus)
+    >>> with TemporaryDirectory() as folder:
+    ...     page = model_report(model, Path(folder) / "report.html", corpus=corpus, title="Hot drinks")
+    ...     "<title>Hot drinks</title>" in page.read_text(encoding="utf-8")
+    True
+    """
+    data = report_data(
+        model,
+        corpus=corpus,
+        texts=texts,
+        title=title,
+        scores=scores,
+        max_documents=max_documents,
+    )
+    return write_report(data, path, json_path=json_path)
+
+
+def write_report(
+    data: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    *,
+    json_path: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Write what `report_data` returns as a page, and as JSON where asked to.
+
+    Parameters
+    ----------
+    data : dict
+        From `report_data`, possibly changed: other labels of topics, for example.
+    path : str or path
+    json_path : str or path, optional
+
+    Returns
+    -------
+    Path
+        Of the page. Files appear as a whole or not at all.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from gptm import CTM, Corpus
+    >>> from gptm.report import report_data, write_report
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> data = report_data(CTM(n_components=2, random_state=0).fit(corpus), corpus=corpus)
+    >>> data["topics"][0]["label"] = "first drink"
+    >>> with TemporaryDirectory() as folder:
+    ...     page = write_report(data, Path(folder) / "report.html")
+    ...     "first drink" in page.read_text(encoding="utf-8")
+    True
+    """
+    page = render_page(data)
+    if json_path is not None:
+        _write(Path(json_path), _as_json(data))
+    return _write(Path(path), page)
+
+
+def render_page(data: Mapping[str, Any]) -> str:
+    """The page as text."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    style = _asset(_STYLE)
+    parts = [f"// {name}\n{_asset(name)}" for name in _SCRIPTS]
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+    if re.search(r"</(script|style)", style + script, re.IGNORECASE):
+        raise AssertionError("an asset would end its own element")
+    environment = Environment(
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("page.html.j2").render(
+        data=data,
+        by_share=sorted(data["topics"], key=lambda topic: -topic["share"]),
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        packed=_packed(data),
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files("gptm.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """What a content security policy calls an inline element by: nothing else may run on the page."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _as_json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _packed(data: Mapping[str, Any]) -> str:
+    """JSON in letters, digits, + and /: small, and no text in it can be taken for HTML."""
+    squeezed = gzip.compress(_as_json(data).encode(), compresslevel=9, mtime=0)
+    return base64.b64encode(squeezed).decode()
+
+
+def _write(path: Path, text: str) -> Path:
+    """Replace a file as a whole."""
+    waiting = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        waiting.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(waiting, path)
+    finally:
+        waiting.unlink(missing_ok=True)
+    return path

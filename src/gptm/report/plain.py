@@ -1,0 +1,73 @@
+"""Numbers, texts and columns as JSON takes them: short, clean, with None for what is missing."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gptm.metadata import is_date, is_missing, is_number, level_names, numbers
+
+LONG_TEXT = 80  # characters of a value of metadata that the page shows
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+)  # no HTML or UTF-8 has a place for them
+
+
+def clean_text(text: Any, length: int | None = None) -> str:
+    """One line of printable text, cut at a word where it is too long."""
+    spaced = " ".join(str(text).split())
+    line = _UNPRINTABLE.sub("\ufffd", spaced)
+    if length is None or len(line) <= length:
+        return line
+    cut = line[:length]
+    at_word = cut.rsplit(" ", 1)[0]
+    return (at_word if len(at_word) > length // 2 else cut).rstrip() + "…"
+
+
+def rounded(values: Any, digits: int = 4) -> list[float | None]:
+    """Floats with this many significant digits; None where they are not finite."""
+    array = np.asarray(values, dtype=np.float64).ravel()
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in array]
+
+
+def fixed(values: Any, decimals: int) -> list[float | None]:
+    """Floats with this many decimals, whole numbers where that is none; None where they are not finite."""
+    array = np.asarray(values, dtype=np.float64).ravel()
+    found = [round(float(value), decimals) if np.isfinite(value) else None for value in array]
+    return found if decimals else [None if value is None else int(value) for value in found]
+
+
+def describe_column(values: pd.Series, name: str) -> dict[str, Any] | None:
+    """A column of metadata with its kind, or None for one that has no place on a page: lists, vectors, long texts.
+
+    Kinds are "number", "date" (values are days since 1970-01-01), "category" (values are places in `levels`, the
+    most frequent first) and "text".
+    """
+    known = [value for value in values if not is_missing(value)]
+    if not known or any(np.ndim(value) or isinstance(value, set | frozenset) for value in known):
+        return None
+    label = clean_text(name, LONG_TEXT)
+    if not pd.api.types.is_bool_dtype(values):
+        if is_date(values):
+            return {"name": label, "kind": "date", "values": fixed(numbers(values, name), 2)}
+        if is_number(values):
+            found = pd.to_numeric(values, errors="coerce")
+            if pd.api.types.is_timedelta64_dtype(values):
+                return {"name": label, "kind": "number", "values": rounded(numbers(values, name))}
+            finite = found.to_numpy(dtype=np.float64, na_value=np.nan)
+            return {"name": label, "kind": "number", "values": rounded(finite, 6)}
+    names = level_names(values)
+    frequency = pd.Series(names).value_counts()
+    if len(frequency) > max(50, len(values) / 2):
+        if np.mean([len(level) for level in frequency.index]) > LONG_TEXT:
+            return None
+        texts = [None if value is None else clean_text(value, LONG_TEXT) for value in names]
+        return {"name": label, "kind": "text", "values": texts}
+    codes = {level: code for code, level in enumerate(frequency.index)}
+    return {
+        "name": label,
+        "kind": "category",
+        "levels": [clean_text(level, LONG_TEXT) for level in frequency.index],
+        "values": [None if value is None else codes[value] for value in names],
+    }
