@@ -188,6 +188,11 @@ def load_attached(path: str | os.PathLike[str]) -> Attached:
     return _read(path, _restore_attached, lambda name: name.startswith(_CORPUS))
 
 
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a model's file says of itself: schema, versions of libraries, parameters; no arrays."""
+    return _read_file(Path(path), lambda name: False)[0]
+
+
 def _read(
     path: str | os.PathLike[str],
     restore: Callable[[dict[str, Any], dict[str, np.ndarray]], Any],

@@ -1,0 +1,137 @@
+"""The application: global options, and the commands under their names."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+
+from gptm import __version__
+from gptm.cli import ask, demo, documents, fit, report, score
+from gptm.cli.session import Session, run
+
+_EVERYWHERE = "Everywhere"
+
+
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        max=2**32 - 1,
+        help="The same seed gives the same result.",
+        show_default="0",
+        rich_help_panel=_EVERYWHERE,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        help="Threads; changes nothing but the time.",
+        show_default="all cores",
+        rich_help_panel=_EVERYWHERE,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Only errors, warnings and data.", rich_help_panel=_EVERYWHERE
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Data on standard output as JSON.", rich_help_panel=_EVERYWHERE),
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Show where an error came from.", rich_help_panel=_EVERYWHERE),
+]
+_GLOBAL = {"seed": Seed, "jobs": Jobs, "quiet": Quiet, "json": Json, "debug": Debug}
+
+app = typer.Typer(
+    name="gptm",
+    help="Topic models that use everything known about the documents.",
+    epilog="Try first: gptm demo. Then: gptm fit FILE, with a CSV of your own.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gptm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    context: typer.Context,
+    seed: Seed = None,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    context.obj = {"seed": seed, "jobs": jobs, "quiet": quiet, "json": json, "debug": debug}
+
+
+def _add(name: str, function: Callable[..., int | None], own: tuple[str, ...] = ()) -> None:
+    """Make a function of a session a command.
+
+    A parameter that is a group of options becomes these options. The global options may stand behind the command's
+    name too, but for those that the function has for its `own` purposes.
+    """
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    groups: dict[str, Any] = {
+        p.name: p.annotation for p in parameters if is_dataclass(p.annotation)
+    }
+    shared = {key: kind for key, kind in _GLOBAL.items() if key not in own}
+
+    @functools.wraps(function)
+    def command(context: typer.Context, **values: Any) -> None:
+        settings = dict(context.obj or {})
+        for key in shared:
+            given = values.pop(key)
+            settings[key] = settings.get(key) if given in (None, False) else given
+        session = Session(**{key: value for key, value in settings.items() if value is not None})
+        for key, group in groups.items():
+            values[key] = group(**{f.name: values.pop(f.name) for f in fields(group)})
+        raise typer.Exit(run(session, lambda: function(session, **values)))
+
+    options = [_parameter("context", typer.Context)]
+    for parameter in parameters:
+        if parameter.name in groups:
+            options += [_parameter(f.name, f.type, f.default) for f in fields(parameter.annotation)]
+        else:
+            options.append(_parameter(parameter.name, parameter.annotation, parameter.default))
+    for key, kind in shared.items():
+        options.append(_parameter(key, kind, None if key in ("seed", "jobs") else False))
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {option.name: option.annotation for option in options}
+    app.command(name, help=inspect.getdoc(function))(command)
+
+
+def _parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+
+
+_add("fit", fit.fit)
+_add("topics", ask.topics)
+_add("transform", documents.transform)
+_add("evaluate", score.evaluate)
+_add("effects", ask.effects)
+_add("search", score.search)
+_add("report", report.report, own=("json",))
+_add("info", ask.info)
+_add("demo", demo.demo)
+if find_spec("gptm.reproduce") is not None:
+    _add("reproduce", demo.reproduce)

@@ -1,0 +1,113 @@
+"""`gptm transform`: the topics of new documents."""
+
+import sys
+from typing import Annotated, Any, Literal
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.progress import bar
+from gptm.cli.reading import (
+    check_file,
+    check_output,
+    model_file,
+    tell_problems,
+)
+from gptm.cli.session import Session, UsageError
+
+
+def transform(
+    session: Session,
+    model: o.Model,
+    file: o.File,
+    *,
+    file_options: o.FileOptions,
+    output: o.Output = "-",
+    to: Annotated[
+        Literal["csv", "tsv", "jsonl", "parquet"] | None,
+        typer.Option("--to", help="Format to write, where the name of the output does not tell."),
+    ] = None,
+) -> None:
+    """Topic proportions of new documents, from their text and metadata: one row each."""
+    if model == "-" and file == "-":
+        raise UsageError("standard input can hold the model or the documents, not both.")
+    check_output(output)
+    check_file(file)
+    with model_file(model) as path:
+        from gptm.persistence import load, load_attached
+
+        fitted, attached = load(path), load_attached(path)
+    reading = _read(session, fitted, attached, file, file_options.settings())
+    fitted.set_params(n_jobs=session.jobs)
+    theta = fitted.transform(reading.corpus)
+    frame = _table(theta, reading.corpus.ids)
+
+    from gptm import files
+
+    to_stream = output in (None, "-")
+    if to_stream and to is None and session.json:
+        session.answer(frame, lambda: None)
+    else:
+        target: Any = sys.stdout if to_stream else output
+        files.write_table(frame, target, to or ("csv" if to_stream else None))
+        sys.stdout.flush()
+    if not to_stream:
+        session.say(f"{len(frame):,} documents, {theta.shape[1]} topics in {output}")
+        if session.json:
+            session.answer({"documents": len(frame), "output": output}, lambda: None)
+
+
+def _read(session: Session, fitted: Any, attached: Any, file: str, settings: dict[str, Any]) -> Any:
+    """New documents, read as the training documents were."""
+    from gptm import files
+    from gptm.words import Words
+
+    vocabulary = getattr(fitted, "feature_names_in_", None)
+    if vocabulary is None:
+        raise ValueError(
+            "the model does not know its words, so that new texts cannot be read. Fit it to a corpus with a vocabulary."
+        )
+    trained = attached.reading or {}
+    given = settings | {
+        "kinds": _kinds(fitted, trained, settings["kinds"]),
+        "text": settings["text"] or trained.get("text") or None,
+        "file_vocabulary": settings["vocabulary"],
+        "vocabulary": vocabulary,
+        "words": Words(stop_words=None)
+        if attached.words is None
+        else Words.from_dict(attached.words),
+    }
+    with bar(session, "reading") as update:
+        reading = files.read_documents(file, progress=update, **given)
+    tell_problems(session, reading)
+    _tell_unknown(session, reading.report)
+    return reading
+
+
+def _kinds(fitted: Any, trained: dict[str, Any], given: dict[str, str] | None) -> dict[str, str]:
+    """Kinds of the columns that matter now: what the kernel reads, and the ids where the file has them."""
+    kernel = getattr(fitted, "kernel_", None)
+    matter = {*(() if kernel is None else kernel.column_names()), trained.get("id")}
+    known = trained.get("kinds") or {}
+    return {name: kind for name, kind in known.items() if name in matter} | (given or {})
+
+
+def _tell_unknown(session: Session, report: Any) -> None:
+    if report.empty_documents:
+        session.warn(
+            f"{report.empty_documents:,} of {report.documents:,} documents have no word that the model knows; they get "
+            "what their metadata say."
+        )
+    if report.unknown.words:
+        session.say(
+            f"{report.unknown.words:,} words are unknown to the model ({report.unknown.tokens:,} of {report.tokens:,} "
+            f"tokens), such as {', '.join(report.unknown.examples[:5])}"
+        )
+
+
+def _table(theta: Any, ids: Any) -> Any:
+    import pandas as pd
+
+    frame = pd.DataFrame(theta, columns=[f"topic_{k}" for k in range(theta.shape[1])])
+    frame.insert(0, "id", list(range(len(frame))) if ids is None else ids)
+    return frame

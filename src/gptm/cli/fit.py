@@ -1,0 +1,162 @@
+"""`gptm fit`: from a file to a model."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.progress import fitting
+from gptm.cli.reading import check_output, read_training
+from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+from gptm.cli.tables import topic_rows
+
+_KEEPING = "Model file"
+
+
+def fit(
+    session: Session,
+    file: o.File,
+    *,
+    model: o.ModelOptions,
+    file_options: o.FileOptions,
+    word_options: o.WordOptions,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The model's file; by default beside FILE.",
+            show_default="FILE.gptm",
+        ),
+    ] = None,
+    topics: o.Topics = 20,
+    no_text: Annotated[
+        bool,
+        typer.Option(
+            "--no-text", help="Leave the texts out of the model's file.", rich_help_panel=_KEEPING
+        ),
+    ] = False,
+    no_corpus: Annotated[
+        bool,
+        typer.Option(
+            "--no-corpus",
+            help="Leave everything about single documents out that the model itself does not need.",
+            rich_help_panel=_KEEPING,
+        ),
+    ] = False,
+) -> int:
+    """Learn topics from a file of documents, with everything known about them."""
+    settings, words = file_options.settings(), word_options.settings()
+    target = output or _beside(file)
+    check_output(target)
+    if target == "-" and (session.json or sys.stdout.isatty()):
+        raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
+    choices = model.settings()
+    keep_texts = not (no_text or no_corpus)
+    reading = read_training(session, file, settings, words, keep_texts)
+    tell_reading(session, reading)
+
+    from gptm import GPTM
+
+    with fitting(session, "fitting", model.max_iter, model.tol) as callback:
+        fitted = GPTM(
+            topics,
+            random_state=session.seed,
+            n_jobs=session.jobs,
+            callback=callback,
+            **choices,
+        ).fit(reading.corpus)
+    interrupted = not fitted.converged_ and fitted.n_iter_ < model.max_iter
+    _save(
+        fitted, target, reading, settings["text"], keep_texts=keep_texts, keep_corpus=not no_corpus
+    )
+    _conclude(session, fitted, reading, target, interrupted)
+    return INTERRUPTED if interrupted else OK
+
+
+def _beside(file: str) -> str:
+    if file == "-":
+        return "model.gptm"
+    name = Path(file).name.removesuffix(".gz")
+    return str(Path(name).with_suffix(".gptm"))
+
+
+def _save(
+    model: Any,
+    target: str,
+    reading: Any,
+    text: list[str] | None,
+    *,
+    keep_texts: bool,
+    keep_corpus: bool,
+) -> None:
+    from gptm.persistence import save_model
+
+    columns = reading.columns
+    kept = {
+        "corpus": reading.corpus if keep_corpus else None,
+        "texts": reading.texts if keep_texts else None,
+        "words": reading.words.to_dict(),
+        "reading": {  # columns that are joined keep the order in which they were named
+            "text": text or list(columns.text),
+            "id": columns.id,
+            "kinds": columns.kinds,
+        },
+    }
+    if target != "-":
+        save_model(model, target, **kept)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.gptm"
+        save_model(model, path, **kept)
+        sys.stdout.buffer.write(path.read_bytes())
+        sys.stdout.flush()
+
+
+def tell_reading(session: Session, reading: Any) -> None:
+    """Which columns were taken for what, and what became of the words."""
+    if len(reading.columns):
+        session.say(f"{reading.columns}\n")
+    session.say(str(reading.report))
+
+
+def _conclude(session: Session, model: Any, reading: Any, target: str, interrupted: bool) -> None:
+    table = model.topics(8)
+    state = (
+        "interrupted" if interrupted else "converged" if model.converged_ else "did not converge"
+    )
+    session.say(f"\n{model.n_components} topics, {state} after {model.n_iter_} iterations")
+    if model.kernel_ is not None:
+        session.say(f"kernel learnt: {model.kernel_!r}")
+    session.say()
+    for number, share, text in topic_rows(table):
+        session.say(f"{number:>4}  {share:>6}  {text}")
+    if target == "-":
+        return
+    session.say(f"\n{'the model so far is' if interrupted else 'model'} saved in {target}")
+    session.say(
+        f"next: gptm report {target} -o report.html | gptm topics {target} | gptm transform {target} NEWFILE"
+    )
+    if session.json:
+        session.answer(summary(model, reading, target, state), lambda: None)
+
+
+def summary(model: Any, reading: Any, target: str, state: str) -> dict[str, Any]:
+    """What --json says after a fit."""
+    n, V = reading.corpus.shape
+    return {
+        "model": target,
+        "documents": n,
+        "words": V,
+        "words_report": reading.report.to_dict(),
+        "columns": reading.columns.to_list(),
+        "problems": [problem.to_dict() for problem in reading.problems],
+        "kernel": None if model.kernel_ is None else repr(model.kernel_),
+        "state": state,
+        "iterations": model.n_iter_,
+        "bound": float(model.bound_[-1]) if len(model.bound_) else None,
+        "topics": model.topics(10).rename_axis("topic").reset_index(),
+    }

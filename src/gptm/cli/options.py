@@ -1,0 +1,307 @@
+"""Options that several commands take, in groups, and how their texts are read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import typer
+
+from gptm.cli.session import UsageError
+
+# As gptm.formula names them; a test compares, since importing them here would take a second.
+KERNELS = (
+    "categorical",
+    "embedding",
+    "graph",
+    "identity",
+    "linear",
+    "matern",
+    "must_link",
+    "nearest_neighbors",
+    "periodic",
+    "rbf",
+)
+# As gptm.files knows them.
+KINDS = ("text", "id", "date", "number", "category", "links", "vector", "list", "note", "ignore")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "lines", "folder", "mtx", "ldac", "npz")
+
+
+def complete_kernel(incomplete: str) -> Iterator[str]:
+    """Kernels that go on from the last word of a formula."""
+    start = max(incomplete.rfind(mark) for mark in "+*( ") + 1
+    done, word = incomplete[:start], incomplete[start:].lower()
+    yield from (f"{done}{name}(" for name in KERNELS if name.startswith(word))
+
+
+def complete_column(incomplete: str) -> Iterator[str]:
+    """Kinds of columns after the last `=`."""
+    start = incomplete.rfind("=") + 1
+    if start:
+        done, word = incomplete[:start], incomplete[start:]
+        yield from (done + kind for kind in KINDS if kind.startswith(word))
+
+
+def complete_format(incomplete: str) -> list[str]:
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
+_READING, _WORDS, _MODEL = "Reading the file", "Words", "Model"
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Documents: CSV, TSV, JSON lines, Parquet, a folder of .txt files, or counts (.mtx, .ldac, .npz); "
+        "'-' is standard input.",
+    ),
+]
+Model = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="A model that 'gptm fit' wrote; '-' is standard input."),
+]
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", help="Where to write; '-' is standard output."),
+]
+Topics = Annotated[
+    int, typer.Option("--topics", "-t", min=1, help="Number of topics.", rich_help_panel=_MODEL)
+]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is read. A command that has a parameter of this kind takes all of these options."""
+
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the text; several are joined, as in title,body.",
+            rich_help_panel=_READING,
+        ),
+    ] = None
+    id: Annotated[
+        str | None,
+        typer.Option(help="Column that names the documents.", rich_help_panel=_READING),
+    ] = None
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            "--kinds",
+            metavar="NAME=KIND",
+            help="Kind of a column where the guess is wrong, as in year=category; may be repeated. There are "
+            f"{', '.join(KINDS)}.",
+            autocompletion=complete_column,
+            rich_help_panel=_READING,
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Format of the file, where its name does not tell: {', '.join(FORMATS)}.",
+            autocompletion=complete_format,
+            rich_help_panel=_READING,
+        ),
+    ] = None
+    vocabulary: Annotated[
+        str | None,
+        typer.Option(
+            help="File with one word per line, for files of counts.", rich_help_panel=_READING
+        ),
+    ] = None
+    metadata: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table with more columns, joined by ids where both have them, else row by row.",
+            rich_help_panel=_READING,
+        ),
+    ] = None
+    encoding: Annotated[
+        str, typer.Option(help="Encoding of the file.", rich_help_panel=_READING)
+    ] = "utf-8"
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Stop at broken lines, odd characters, empty texts and repeated ids.",
+            rich_help_panel=_READING,
+        ),
+    ] = False
+
+    def settings(self) -> dict[str, Any]:
+        """What `gptm.files.read` takes."""
+        return {
+            "text": _names(self.text),
+            "id": self.id,
+            "kinds": parse_columns(self.column),
+            "format": self.format,
+            "vocabulary": self.vocabulary,
+            "metadata": self.metadata,
+            "encoding": self.encoding,
+            "strict": self.strict,
+        }
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """How texts become words."""
+
+    stop_words: Annotated[
+        str,
+        typer.Option(
+            metavar="LANGUAGE|FILE|none",
+            help="Words not to count: a language, several as in english+german, a file with one word per line, or "
+            "none. 'auto' looks which language it is.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = "auto"
+    min_df: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Fewest documents with a word, as a number (5) or a share (0.01).",
+            rich_help_panel=_WORDS,
+        ),
+    ] = None
+    max_df: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Most documents with a word, as a number or a share (0.5).",
+            rich_help_panel=_WORDS,
+        ),
+    ] = None
+    ngrams: Annotated[
+        str,
+        typer.Option(
+            metavar="N|M-N",
+            help="Words in a row that count as one: 2 means up to two.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = "1"
+    token_pattern: Annotated[
+        str | None, typer.Option(help="Regular expression of a word.", rich_help_panel=_WORDS)
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        """What `gptm.words.Words` takes."""
+        found: dict[str, Any] = {
+            "stop_words": None if self.stop_words.lower() == "none" else self.stop_words,
+            "min_df": parse_frequency("--min-df", self.min_df),
+            "max_df": parse_frequency("--max-df", self.max_df),
+            "ngram_range": parse_ngrams(self.ngrams),
+        }
+        return found | ({} if self.token_pattern is None else {"token_pattern": self.token_pattern})
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What kind of model, and how it is fitted."""
+
+    kernel: Annotated[
+        str,
+        typer.Option(
+            "--kernel",
+            "-k",
+            metavar="FORMULA",
+            help="Side information, as in 'matern(date) + categorical(source)'; 'auto' takes every usable column, "
+            "'none' only the words.",
+            autocompletion=complete_kernel,
+            rich_help_panel=_MODEL,
+        ),
+    ] = "auto"
+    max_iter: Annotated[
+        int, typer.Option(min=1, help="Most iterations.", rich_help_panel=_MODEL)
+    ] = 200
+    tol: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            help="Stop when the bound rises by less than this share of its value.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = 1e-4
+    init: Annotated[
+        Literal["gibbs", "spectral", "random"],
+        typer.Option(help="Where the fit starts.", rich_help_panel=_MODEL),
+    ] = "gibbs"
+    coregionalization: Annotated[
+        Literal["free", "shared", "identity"],
+        typer.Option(help="How the kernel acts across topics.", rich_help_panel=_MODEL),
+    ] = "free"
+    inference: Annotated[
+        Literal["variational", "map"],
+        typer.Option(
+            help="Keep the uncertainty of what the kernel says, or not.", rich_help_panel=_MODEL
+        ),
+    ] = "variational"
+
+    def settings(self) -> dict[str, Any]:
+        """What `gptm.GPTM` takes."""
+        return self.common() | {
+            "kernel": parse_formula(self.kernel),
+            "coregionalization": self.coregionalization,
+            "inference": self.inference,
+        }
+
+    def common(self) -> dict[str, Any]:
+        """What `gptm.CTM` takes as well."""
+        return {"init": self.init, "max_iter": self.max_iter, "tol": self.tol}
+
+
+def _names(text: str | None) -> list[str] | None:
+    names = [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    return names or None
+
+
+def parse_frequency(option: str, text: str | None) -> int | float | None:
+    """A number of documents, or a share of them."""
+    if text is None:
+        return None
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise UsageError(
+            f"{option} expects a number of documents (5) or a share of them (0.01); got {text!r}."
+        ) from None
+
+
+def parse_ngrams(text: str) -> tuple[int, int]:
+    """Fewest and most words that count as one."""
+    least, mark, most = text.replace(",", "-").partition("-")
+    if not (least.isdecimal() and (most.isdecimal() or not mark)):
+        raise UsageError(f"--ngrams expects a number such as 2, or two as in 1-3; got {text!r}.")
+    return (int(least), int(most)) if mark else (1, int(least))
+
+
+def parse_columns(given: list[str] | None) -> dict[str, str] | None:
+    """Kinds of columns by name, from year=category,date=date and the like."""
+    kinds: dict[str, str] = {}
+    for part in (part for text in given or [] for part in text.split(",")):
+        name, mark, kind = part.rpartition("=")
+        if not (mark and name and kind):
+            raise UsageError(f"--column expects NAME=KIND, as in year=category; got {part!r}.")
+        kinds[name.strip()] = kind.strip()
+    return kinds or None
+
+
+def parse_numbers(option: str, text: str, kind: type = int) -> list[Any]:
+    """Numbers between commas."""
+    try:
+        numbers = [kind(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"{option} expects numbers, as in 5,10,20; got {text!r}.") from None
+    return numbers
+
+
+def parse_formula(text: str) -> Any:
+    """What a model takes as its kernel."""
+    if text.strip().lower() in ("auto", "none"):
+        return "auto" if text.strip().lower() == "auto" else None
+    from gptm.formula import parse_kernel
+
+    try:
+        return parse_kernel(text)
+    except ValueError as error:
+        raise UsageError(f"--kernel: {error}") from None

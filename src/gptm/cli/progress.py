@@ -1,0 +1,120 @@
+"""Bars with the remaining time, on standard error, and only where somebody may look at them."""
+
+import io
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gptm.cli.session import Session
+
+Update = Callable[[float, float | None], None]
+
+
+@contextmanager
+def bar(session: "Session", what: str) -> Iterator[Update]:
+    """A bar, moved by `update(done, total)`; without a total it shows the time that has passed."""
+    if session.quiet or not session.console.is_terminal:
+        yield lambda done, total: None
+        return
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=session.console, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+
+        def update(done: float, total: float | None) -> None:
+            progress.update(task, completed=done, total=total)
+
+        yield update
+
+
+class Expected:
+    """How many iterations a fit will take, from how fast the rise of its bound fades.
+
+    The rise fades about as a power of the iteration or faster; a straight line through its logarithm against the
+    iteration, over the last few of them, tells when it will pass `tol`.
+
+    Examples
+    --------
+    >>> expected = Expected(max_iter=100, tol=1e-4)
+    >>> [expected(-1000.0 - 100 * 0.5**i) for i in range(1, 6)][-1] < 20
+    True
+    """
+
+    WINDOW = 6
+
+    def __init__(self, max_iter: int, tol: float):
+        self.max_iter = max_iter
+        self.tol = tol
+        self.previous: float | None = None
+        self.changes: list[float] = []
+
+    def __call__(self, bound: float) -> int:
+        """The expected number of iterations, after one more of them."""
+        if self.previous is not None:
+            change = abs(bound - self.previous) / max(abs(self.previous), 1e-300)
+            self.changes.append(math.log(max(change, 1e-16)))
+        self.previous = bound
+        done = len(self.changes) + 1
+        recent = self.changes[-self.WINDOW :]
+        if len(recent) < 2 or self.tol <= 0:
+            return self.max_iter
+        fading = (recent[0] - recent[-1]) / (len(recent) - 1)
+        if fading <= 0:
+            return self.max_iter
+        left = (recent[-1] - math.log(self.tol)) / fading
+        return min(self.max_iter, done + max(1, math.ceil(left)))
+
+
+@contextmanager
+def fitting(
+    session: "Session", what: str, max_iter: int, tol: float
+) -> Iterator[Callable[[int, Any], bool]]:
+    """A bar over the iterations of a fit, moved by the model's `callback`."""
+    with bar(session, what) as update:
+        expected = Expected(max_iter, tol)
+
+        def callback(iteration: int, state: Any) -> bool:
+            update(iteration, expected(state.bound))
+            return False
+
+        yield callback
+
+
+class _Lines(io.TextIOBase):
+    """A stream that counts the lines written to it."""
+
+    def __init__(self, line: Callable[[int], None]):
+        self.count = 0
+        self.line = line
+
+    def write(self, text: str) -> int:
+        for _ in range(text.count("\n")):
+            self.count += 1
+            self.line(self.count)
+        return len(text)
+
+
+@contextmanager
+def counting(session: "Session", what: str, total: int) -> Iterator[None]:
+    """A bar over work that prints a line for each piece, which this takes off standard output."""
+    with bar(session, what) as update:
+        update(0, total)
+        with redirect_stdout(_Lines(lambda done: update(done, total))):
+            yield

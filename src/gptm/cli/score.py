@@ -1,0 +1,104 @@
+"""`gptm evaluate` and `gptm search`: honest scores, from words of documents that the model has not seen."""
+
+from typing import Annotated, Any
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.progress import counting
+from gptm.cli.reading import check_output, read_training, write_table
+from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+from gptm.cli.tables import print_table
+
+Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+
+
+def evaluate(
+    session: Session,
+    file: o.File,
+    *,
+    model: o.ModelOptions,
+    file_options: o.FileOptions,
+    topics: o.Topics = 20,
+    folds: Folds = 5,
+    observed: Annotated[
+        str, typer.Option(help="Percentages of a document's words that the models see.")
+    ] = "50,20,5",
+    output: o.Output = None,
+    word_options: o.WordOptions,
+) -> int:
+    """Does the side information help? Perplexity of held-out words with it (GPTM) and without (CTM)."""
+    shares = _shares(observed)
+    settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
+    check_output(output)
+    corpus = read_training(session, file, settings, words, keep_texts=False).corpus
+    from gptm import CTM, GPTM, compare
+
+    run: dict[str, Any] = {"random_state": session.seed, "n_jobs": session.jobs}
+    models = {
+        "GPTM": GPTM(topics, **choices, **run),
+        "CTM": CTM(topics, **model.common(), **run),
+    }
+    with counting(session, "fitting", folds * len(models)):
+        found = compare(
+            models, corpus, cv=folds, observed=shares, random_state=session.seed, verbose=True
+        )
+    return _conclude(session, found, output)
+
+
+def search(
+    session: Session,
+    file: o.File,
+    *,
+    model: o.ModelOptions,
+    file_options: o.FileOptions,
+    topics: Annotated[
+        str, typer.Option("--topics", "-t", help="Numbers of topics to try, as in 5,10,20.")
+    ] = "5,10,20,40",
+    folds: Folds = 5,
+    observed: Annotated[
+        str, typer.Option(help="Percentage of a document's words that the models see.")
+    ] = "50",
+    output: o.Output = None,
+    word_options: o.WordOptions,
+) -> int:
+    """How many topics? Cross-validated perplexity of held-out words for several numbers."""
+    sizes = o.parse_numbers("--topics", topics)
+    share, *others = _shares(observed)
+    if others or min(sizes) < 1:
+        raise UsageError("--observed takes one percentage, and --topics numbers from 1 on.")
+    settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
+    check_output(output)
+    corpus = read_training(session, file, settings, words, keep_texts=False).corpus
+    from gptm import GPTM, search_components
+
+    with counting(session, "fitting", folds * len(set(sizes))):
+        found = search_components(
+            GPTM(**choices, random_state=session.seed, n_jobs=session.jobs),
+            corpus,
+            sizes,
+            cv=folds,
+            observed=share,
+            random_state=session.seed,
+            verbose=True,
+        )
+    return _conclude(session, found, output)
+
+
+def _shares(text: str) -> list[float]:
+    shares = [percentage / 100 for percentage in o.parse_numbers("--observed", text, float)]
+    if not all(0 < share < 1 for share in shares):
+        raise UsageError(f"--observed expects percentages between 0 and 100; got {text!r}.")
+    return shares
+
+
+def _conclude(session: Session, found: Any, output: str | None) -> int:
+    """Print what came out; after Ctrl-C that is what has been done so far."""
+    table = found.table.reset_index()
+    if not write_table(table, output):
+        text, conclusion = found._printed()
+        text = text.reset_index()
+        names = [str(name) for name in text]
+        session.answer(table, lambda: print_table(text.to_numpy().tolist(), names, names[1:]))
+        session.say(f"\n{conclusion}")
+    return OK if found.complete else INTERRUPTED

@@ -1,0 +1,158 @@
+"""What all commands share: where words go, how errors end, and which seed."""
+
+import json
+import logging
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+_EXPECTED = (ValueError, OSError, ImportError, MemoryError)  # what a user can mend
+_OF_NO_INTEREST = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
+
+
+class UsageError(Exception):
+    """What was asked for cannot be understood; the command ends with exit code 2."""
+
+
+@dataclass
+class Session:
+    """One run of one command."""
+
+    seed: int = 0
+    jobs: int = -1
+    quiet: bool = False
+    json: bool = False
+    debug: bool = False
+    _console: "Console | None" = None
+    _said: set[str] = field(default_factory=set)
+
+    @property
+    def console(self) -> "Console":
+        """Standard error, shared with the progress bars so that lines appear above them."""
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(
+                stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True
+            )
+        return self._console
+
+    def say(self, text: str = "") -> None:
+        """Talk, unless quiet is wanted."""
+        if not self.quiet:
+            self.console.print(text)
+
+    def warn(self, text: str) -> None:
+        """One line, once, also if quiet is wanted."""
+        line = one_line(text)
+        if line not in self._said:
+            self._said.add(line)
+            self.console.print(f"warning: {line}", style="yellow")
+
+    def answer(self, data: Any, text: Callable[[], None]) -> None:
+        """Data on standard output: as JSON where that is wanted, else as `text()` prints them."""
+        if self.json:
+            sys.stdout.write(json.dumps(plain(data), ensure_ascii=False, indent=2) + "\n")
+        else:
+            text()
+        sys.stdout.flush()
+
+
+def run(session: Session, function: Callable[[], int | None]) -> int:
+    """The exit code of a command; errors become one line, unless their place is wanted."""
+    try:
+        with _library_talk(session):
+            return function() or OK
+    except KeyboardInterrupt:
+        _error(session, "interrupted; nothing was saved.")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader, such as `head`, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except UsageError as error:
+        _error(session, str(error))
+        return USAGE
+    except Exception as error:
+        if session.debug:
+            traceback.print_exc()
+        else:
+            _error(session, _described(error))
+        return FAILED
+
+
+def _error(session: Session, text: str) -> None:
+    session.console.print(f"error: {text}", style="red")
+
+
+def _described(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return f"there is no file {error.filename}."
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, MemoryError):
+        return (
+            "there is not enough memory. Fit to fewer documents, or keep fewer words with --min-df."
+        )
+    if isinstance(error, _EXPECTED) and str(error):
+        return one_line(str(error))
+    return f"{type(error).__name__}: {one_line(str(error))} (--debug shows where)"
+
+
+@contextmanager
+def _library_talk(session: Session) -> Iterator[None]:
+    """Warnings and announcements of the library as single lines on standard error."""
+
+    def show(message: Warning | str, *args: Any, **keywords: Any) -> None:
+        session.warn(str(message))
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            session.say(f"note: {one_line(record.getMessage())}")
+
+    logger, handler = logging.getLogger("gptm"), Notes()
+    propagate = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            for category in _OF_NO_INTEREST:
+                warnings.simplefilter("ignore", category)
+            warnings.showwarning = show
+            yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: tables as lists of rows, NaN as null, dates as text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a table
+        return [plain(row) for row in value.to_dict("records")]
+    if hasattr(value, "isoformat"):
+        text = value.isoformat()
+        return None if text == "NaT" else text
+    if hasattr(value, "tolist"):  # numpy
+        return plain(value.tolist())
+    return None if str(value) == "<NA>" else str(value)

