@@ -299,7 +299,7 @@ class Counting:
             unknown=_removed(self._unknown),
         )
         if self._fixed:
-            return counts, vocabulary, _with_kept(report, counts)
+            return counts, vocabulary, with_kept(report, counts)
         return limit_words(counts, vocabulary, self.words, report)
 
 
@@ -325,26 +325,28 @@ def limit_words(
         # Ties go as in scikit-learn, whose sort this is.
         beyond[np.flatnonzero(kept)[(-tokens[kept]).argsort()[words.max_features :]]] = True
         kept &= ~beyond
-
-    def removed(which: np.ndarray) -> Removed:
-        return _removed(dict(zip(vocabulary[which], tokens[which].tolist(), strict=True)))
-
     report = replace(
         report,
         min_df=min_df,
         max_df=max_df,
-        rare=removed(rare),
-        frequent=removed(frequent & ~rare),
-        beyond=removed(beyond),
+        rare=removed_words(counts, vocabulary, rare),
+        frequent=removed_words(counts, vocabulary, frequent & ~rare),
+        beyond=removed_words(counts, vocabulary, beyond),
     )
     if not kept.any():
         raise ValueError(
-            f"no word of the {n} texts is left to count:\n{_with_kept(report, counts[:, kept])}\n"
+            f"no word of the {n} texts is left to count:\n{with_kept(report, counts[:, kept])}\n"
             "Lower min_df, raise max_df, or pass stop_words=None."
         )
     if not kept.all():
         counts, vocabulary = counts[:, np.flatnonzero(kept)], vocabulary[kept]
-    return counts, vocabulary, _with_kept(report, counts)
+    return counts, vocabulary, with_kept(report, counts)
+
+
+def removed_words(counts: csr_matrix, vocabulary: np.ndarray, which: np.ndarray) -> Removed:
+    """An account of some columns."""
+    tokens = np.asarray(counts.sum(axis=0)).ravel()[which]
+    return _removed(dict(zip(vocabulary[which], tokens.tolist(), strict=True)))
 
 
 _NOTHING = np.empty(0, dtype=np.int32)
@@ -385,7 +387,8 @@ def _removed(tokens: Mapping[str, int]) -> Removed:
     return Removed(len(tokens), int(sum(tokens.values())), tuple(examples))
 
 
-def _with_kept(report: WordsReport, counts: csr_matrix) -> WordsReport:
+def with_kept(report: WordsReport, counts: csr_matrix) -> WordsReport:
+    """The report, with what is left in the end."""
     return replace(
         report,
         words_kept=counts.shape[1],

@@ -1,0 +1,135 @@
+"""Single cells, and columns of them, as typed values; what does not fit becomes missing and is noted."""
+
+import ast
+import json
+import math
+import re
+from collections.abc import Container, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gptm.metadata import as_name
+
+MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>"])
+_CODE = re.compile(r"[+-]?0\d")  # 007 is a name and no number
+
+MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%y")
+DAY_FIRST = tuple(one.replace("%m/%d", "%d/%m") for one in MONTH_FIRST)
+DATE_FORMATS = (
+    "ISO8601",
+    *MONTH_FIRST,
+    *DAY_FIRST,
+    "%d.%m.%Y",
+    "%d.%m.%Y %H:%M",
+    "%d.%m.%Y %H:%M:%S",
+    "%d-%m-%Y",
+    "%d %B %Y",
+    "%d %b %Y",
+    "%d-%b-%Y",
+    "%B %d, %Y",
+    "%b %d, %Y",
+    "%B %Y",
+    "%b %Y",
+    "%a, %d %b %Y %H:%M:%S %z",  # letters
+    "%a %b %d %H:%M:%S %z %Y",  # short messages
+)
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says nothing: empty, NA, null and their like."""
+    if cell is None:
+        return True
+    if isinstance(cell, str):
+        return len(cell) <= 6 and cell.strip().lower() in MISSING
+    if isinstance(cell, list | np.ndarray):
+        return False
+    return bool(cell != cell) or cell is pd.NaT  # NaN is unlike itself
+
+
+def as_text(cell: Any) -> str:
+    """A cell of a text column; a list is taken for its words."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, list | np.ndarray):
+        return " ".join(as_text(one) for one in cell)
+    return "" if is_missing(cell) else str(cell)
+
+
+def as_number(cell: Any) -> float | None:
+    """A finite number, or None."""
+    if isinstance(cell, str):
+        if "_" in cell or _CODE.match(cell.strip()):
+            return None
+    elif isinstance(cell, bool | np.bool_) or not isinstance(cell, Real | Decimal):
+        return None
+    try:
+        value = float(cell)
+    except (ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def as_list(cell: Any) -> list[Any] | None:
+    """A list as it is, or written as JSON or Python would; else None."""
+    if isinstance(cell, list):
+        return cell
+    if isinstance(cell, np.ndarray):
+        return cell.tolist()
+    if not isinstance(cell, str) or not (cell.lstrip()[:1] == "[" and cell.rstrip()[-1:] == "]"):
+        return None
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            value = parse(cell)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        return value if isinstance(value, list) else None
+    return None
+
+
+def as_links(cell: Any, ids: Container[str] = ()) -> list[str]:
+    """Ids in a cell: a list, one id, or ids between semicolons, bars, commas or blanks, in this order."""
+    listed = as_list(cell)
+    if listed is not None:
+        return [as_name(one) for one in listed if not is_missing(one)]
+    if not isinstance(cell, str):
+        return [as_name(cell)]
+    if cell in ids or cell.strip() in ids:
+        return [cell if cell in ids else cell.strip()]
+    for separator in (r"[;|]", r",", r"\s"):
+        if re.search(separator, cell.strip()):
+            return [part.strip() for part in re.split(separator, cell) if part.strip()]
+    return [cell.strip()]
+
+
+def as_vector(cell: Any) -> np.ndarray | None:
+    """A list of numbers as an array, or None."""
+    listed = as_list(cell)
+    if not listed or any(isinstance(one, str | bool) for one in listed[:2]):
+        return None
+    try:
+        values = np.asarray(listed, dtype=np.float64)
+    except (ValueError, TypeError):
+        return None
+    return values if values.ndim == 1 else None
+
+
+def is_moment(cell: Any) -> bool:
+    """Whether a cell already is a date."""
+    return isinstance(cell, date | datetime | np.datetime64)
+
+
+def as_dates(cells: Sequence[Any], format: str) -> pd.Series:
+    """Datetimes in UTC without saying so, NaT where missing or of another form."""
+    written = [
+        None if is_missing(c) else str(c) if is_moment(c) else as_name(c).strip() for c in cells
+    ]
+    values = pd.Series(written, dtype=object)
+    if any(map(is_moment, cells)):
+        format = "ISO8601"
+    parsed = pd.to_datetime(values, format=format, errors="coerce", utc=True)
+    return parsed.dt.tz_localize(None)

@@ -1,0 +1,201 @@
+"""Which format a file is in, and its rows."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gptm.files.problems import ProblemLog
+from gptm.files.rows import Row, csv_rows, flat, json_rows, line_rows
+from gptm.files.streams import Input, Lines, Progress, decode
+
+FilePath = str | os.PathLike[str]
+
+FORMATS = {
+    "csv": "a table with a header; the separator is found",
+    "tsv": "a table with a header, separated by tabs",
+    "jsonl": "JSON lines, or one JSON array of objects",
+    "parquet": "a Parquet file",
+    "lines": "one document per line",
+    "folder": "a folder of .txt files",
+    "mtx": "Matrix Market counts, with a vocabulary",
+    "ldac": "LDA-C counts, with a vocabulary",
+    "npz": "counts saved by scipy.sparse.save_npz, with a vocabulary",
+}
+COUNTS = ("mtx", "ldac", "npz")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".txt": "lines",
+    ".mtx": "mtx",
+    ".mm": "mtx",
+    ".ldac": "ldac",
+    ".lda-c": "ldac",
+    ".dat": "ldac",
+    ".npz": "npz",
+}
+_BATCH = 500  # rows of a Parquet file at a time
+
+
+@dataclass
+class Source:
+    """Rows of an open file; `report` tells how far they are."""
+
+    format: str
+    rows: Iterator[Row]
+    report: Callable[[], None] = lambda: None
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+def find_format(path: FilePath, format: str | None = None) -> str:
+    """The format as told, or by the suffix; "" where only the content can say."""
+    if format is not None:
+        if format not in FORMATS:
+            raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+        return format
+    if str(path) == "-":
+        return ""
+    if Path(path).is_dir():
+        return "folder"
+    return _SUFFIXES.get(suffix(path), "")
+
+
+def suffix(path: FilePath) -> str:
+    """The suffix in lower case, the one before a ".gz"."""
+    name = Path(path).name.lower().removesuffix(".gz")
+    return Path(name).suffix
+
+
+def open_source(
+    path: FilePath,
+    *,
+    format: str | None,
+    encoding: str,
+    log: ProblemLog,
+    progress: Progress | None = None,
+) -> Source:
+    """The rows of a table, of lines, or of a folder of texts."""
+    found = find_format(path, format)
+    if found == "folder":
+        return _open_folder(Path(path), encoding, log, progress)
+    stack = ExitStack()
+    source = stack.enter_context(Input(path, progress))
+    try:
+        return _open_file(source, found or _sniffed(source), path, encoding, log, stack)
+    except BaseException:
+        stack.close()
+        raise
+
+
+def _open_file(
+    source: Input, format: str, path: FilePath, encoding: str, log: ProblemLog, stack: ExitStack
+) -> Source:
+    if format == "parquet":
+        return _open_parquet(source, log, stack)
+    lines = Lines(source, encoding, log)
+    rows: Iterator[Row]
+    if format == "jsonl":
+        rows = json_rows(lines, log)
+    elif format == "lines":
+        rows = line_rows(lines)
+    else:
+        rows = csv_rows(lines, log, "\t" if format == "tsv" else None)
+    return Source(format, rows, source.report, stack)
+
+
+def _sniffed(source: Input) -> str:
+    """The format by the first bytes: JSON by its brackets, Parquet by its mark, else a table."""
+    start = source.peek().removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:4] == b"PAR1":
+        return "parquet"
+    if start.startswith(b"%%MatrixMarket"):
+        raise ValueError(
+            f"{source.name} is in Matrix Market format; pass format='mtx' and a vocabulary."
+        )
+    return "jsonl" if start[:1] in (b"{", b"[") else "csv"
+
+
+def _open_parquet(source: Input, log: ProblemLog, stack: ExitStack) -> Source:
+    parquet = import_parquet()
+    log.unit = "row"
+    content = stack.enter_context(source.seekable())
+    try:
+        table = parquet.ParquetFile(content)
+    except Exception as error:  # pyarrow's own errors have no common parent
+        raise ValueError(f"{source.name} is no readable Parquet file ({error}).") from None
+
+    number = 0
+
+    def rows() -> Iterator[Row]:
+        nonlocal number
+        for batch in table.iter_batches(batch_size=_BATCH):
+            for cells in batch.to_pylist():
+                number += 1
+                yield number, flat(cells)
+
+    def report() -> None:
+        source.report(number / max(table.metadata.num_rows, 1))
+
+    return Source("parquet", rows(), report, stack)
+
+
+def import_parquet() -> Any:
+    """The module pyarrow.parquet, or an error that says how to get it."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError(
+            "Parquet files need the package pyarrow, which is not installed: pip install 'gptm[parquet]'"
+        ) from None
+    return pyarrow.parquet
+
+
+def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progress | None) -> Source:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(folder)!r}. Check the path.")
+    files = sorted(
+        (one for one in folder.rglob("*") if suffix(one) == ".txt" and one.is_file()),
+        key=lambda one: one.relative_to(folder).as_posix(),
+    )
+    if not files:
+        raise ValueError(
+            f"the folder {str(folder)!r} holds no .txt files. Expected one document per file."
+        )
+    log.unit = "file"
+    nested = any(one.parent != folder for one in files)
+    total = sum(one.stat().st_size for one in files)
+    done = 0
+
+    def rows() -> Iterator[Row]:
+        nonlocal done
+        for number, one in enumerate(files, start=1):
+            name = one.relative_to(folder).as_posix()
+            with Input(one) as source, source.seekable() as file:
+                content = file.read()
+            done += one.stat().st_size
+            base = name.removesuffix(".gz")
+            row: dict[str, Any] = {"id": base[: -len(".txt")]}
+            if nested:
+                row["folder"] = one.parent.relative_to(folder).as_posix()
+            row["text"] = decode(content, encoding, log, number, name)
+            yield number, row
+
+    def report() -> None:
+        if progress is not None:
+            progress(done, total)
+
+    return Source("folder", rows(), report)

@@ -1,0 +1,216 @@
+"""Guesses of what columns hold, each with its reason."""
+
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from gptm.files.cells import (
+    DATE_FORMATS,
+    DAY_FIRST,
+    MONTH_FIRST,
+    as_dates,
+    as_links,
+    as_list,
+    as_number,
+    as_vector,
+    is_missing,
+    is_moment,
+)
+from gptm.metadata import as_name
+
+Cells = Sequence[Any]
+Table = Mapping[str, Cells]
+Guess = tuple[str, str]  # kind, reason
+
+_MOST = 0.95  # share of the cells that must be of a kind; the others are noted
+_LONG = 200  # characters beyond which strings that are not counted are not kept either
+LONG_STRINGS = "long strings; name it in text= to count its words"
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+_TEXT_NAMES = re.compile(
+    r"texts?|body|contents?|abstract|documents?|doc|message|description|comment|review|tweet|post|article|paragraph|"
+    r"speech|story|lyrics|transcript|summary",
+    re.I,
+)
+_ID_NAMES = re.compile(r"_?id|key|doc_?id|document_?id|uu?id|guid|identifier", re.I)
+_ID_ENDINGS = ("id", "key", "doi", "url", "uri", "isbn", "path", "file", "filename")
+_LINK_NAMES = re.compile(r"link|cite|citation|refer|parent|repl(y|ies)|neighbou?r|related", re.I)
+_CODE_NAMES = re.compile(r"(^|_)(label|class|cluster|category|group|code|zip|postcode|type)$", re.I)
+_DATE_NAMES = re.compile(r"date|day|time", re.I)
+
+
+def guess_text(table: Table) -> tuple[str, str]:
+    """The column to count: the one with the longest strings of many different words."""
+    scores = {name: _text_score(name, cells) for name, cells in table.items()}
+    best = max(scores, key=lambda name: scores[name], default=None)
+    if best is not None and scores[best] > 0:
+        return best, "the longest strings with many different words"
+    if len(table) == 1:
+        return next(iter(table)), "the only column"
+    columns = ", ".join(map(repr, table)) or "none"
+    raise ValueError(
+        f"no column looks like text; the columns are {columns}. Name the one to count: text='...'."
+    )
+
+
+def _text_score(name: str, cells: Cells) -> float:
+    """Mean length of the strings, for columns of words; twice for columns that are called so."""
+    known = [cell for cell in cells if isinstance(cell, str) and not is_missing(cell)]
+    if not known:
+        return 0.0
+    words = [word.lower() for cell in known for word in _WORD.findall(cell[:2000])]
+    few = len(known) >= 20 and len(set(known)) <= len(known) / 5  # names that repeat
+    addresses = sum(_is_address(cell) for cell in known) > len(known) / 2
+    lists = as_list(known[0]) is not None
+    if few or addresses or lists or len(words) < 1.5 * len(known):
+        return 0.0
+    # A list of ids has letters too, but not mainly: weigh by how much of the column is words.
+    length = sum(min(len(cell), 2000) for cell in known)
+    share = sum(map(len, words)) / length
+    if share < 0.4:
+        return 0.0
+    return length / len(cells) * (2 if _TEXT_NAMES.fullmatch(name) else 1)
+
+
+def _is_address(cell: str) -> bool:
+    return "://" in cell[:12] and " " not in cell.strip()
+
+
+def guess_id(table: Table, text: Container[str] = ()) -> tuple[str, str] | None:
+    """The column that names the documents, or None."""
+    candidates = {name: cells for name, cells in table.items() if name not in text}
+    for name, cells in candidates.items():
+        if _ID_NAMES.fullmatch(name) and _distinct(cells) >= 0.9 * len(cells) > 0:
+            return name, f"is called {name!r}"
+    unique = [name for name, cells in candidates.items() if len(cells) and _is_unique(cells)]
+    for name in unique:
+        if name.lower().endswith(_ID_ENDINGS):
+            return name, "all different, and called like an id"
+    for name in unique:
+        if any(as_number(cell) is None for cell in islice(candidates[name], 50)):
+            ids = {as_name(cell) for cell in candidates[name]}
+            for other, cells in candidates.items():
+                if other != name and _are_links(cells, ids):
+                    return name, f"all different, and {other!r} links to it"
+    return None
+
+
+def guess_kind(name: str, cells: Cells, ids: Container[str] = ()) -> Guess:
+    """What a column other than the text and the id holds."""
+    known = [cell for cell in cells if not is_missing(cell)]
+    if not known:
+        return "ignore", "no values"
+    if all(map(is_moment, known)):
+        return "date", "dates"
+    if _mostly(known, lambda cell: as_list(cell) is not None):
+        return _guess_list(known, ids)
+    if all(isinstance(cell, bool) for cell in known):
+        return "category", "true or false"
+    if ids and _LINK_NAMES.search(name) and _are_links(known, ids):
+        return "links", "called like links, and holds ids of documents"
+    if _mostly(known, lambda cell: as_number(cell) is not None):
+        return _guess_number(name, known)
+    if not all(isinstance(cell, str) for cell in known):
+        known = [as_name(cell) for cell in known]
+    dates = _guess_date(known)
+    if dates is not None:
+        return dates
+    if ids and _are_links(known, ids):
+        return "links", "holds ids of documents"
+    return _guess_names(known)
+
+
+def _guess_list(known: list[Any], ids: Container[str]) -> Guess:
+    if ids and _are_links(known, ids):
+        return "links", "lists of ids of documents"
+    vectors = [as_vector(cell) for cell in islice(known, 200)]
+    lengths = {None if one is None else len(one) for one in vectors}
+    if len(lengths) == 1 and None not in lengths and lengths != {1}:
+        return "vector", f"lists of {lengths.pop()} numbers"
+    return "list", "lists, not of ids of documents"
+
+
+def _guess_number(name: str, known: list[Any]) -> Guess:
+    few = len(set(map(as_name, known))) <= len(known) / 2
+    if _CODE_NAMES.search(name) and few:
+        return "category", "numbers, but called like a name for a group"
+    if _DATE_NAMES.search(name) and all(re.fullmatch(r"[12]\d{7}", as_name(c)) for c in known):
+        found = _guess_date([as_name(cell) for cell in known])
+        if found is not None:
+            return found
+    return "number", _how_many(known, lambda cell: as_number(cell) is not None, "numbers")
+
+
+def _guess_date(known: list[str]) -> Guess | None:
+    head = known[:200]
+    if not any(char.isdigit() for char in head[0]):
+        return None
+    shares = {form: _date_share(head, form) for form in DATE_FORMATS}
+    likely = [form for form in DATE_FORMATS if shares[form] >= _MOST - 0.1]
+    if not likely:
+        return None
+    shares = {form: _date_share(known, form) for form in likely}
+    best = max(likely, key=lambda form: shares[form])  # the first of the best
+    if shares[best] < _MOST:
+        return None
+    how_many = "all" if shares[best] == 1 else f"{shares[best]:.0%}"
+    if best == "ISO8601":
+        return "date", f"{how_many} dates"
+    return f"date:{best}", f"{how_many} dates, written {best}"
+
+
+def _date_share(known: list[str], form: str) -> float:
+    return float(as_dates(known, form).notna().mean())
+
+
+def is_ambiguous(kind: str, cells: Cells) -> bool:
+    """Whether dates with the month first would all be dates with the day first too."""
+    form = kind.partition(":")[2]
+    if form not in MONTH_FIRST:
+        return False
+    other = DAY_FIRST[MONTH_FIRST.index(form)]
+    known = [cell for cell in cells if not is_missing(cell)]
+    first, second = as_dates(known, form), as_dates(known, other)
+    differ = (first != second) & first.notna() & second.notna()
+    return bool(differ.any()) and int(second.notna().sum()) >= int(first.notna().sum())
+
+
+def _guess_names(known: list[str]) -> Guess:
+    n_names = len({cell.strip() for cell in known})
+    if n_names <= len(known) / 2:
+        return "category", f"{n_names:,} names that repeat"
+    if sum(map(len, known)) > _LONG * len(known):
+        return "ignore", LONG_STRINGS
+    return "note", "strings that hardly repeat"
+
+
+def _are_links(cells: Cells, ids: Container[str]) -> bool:
+    """Whether at least half of the things in the cells are ids of documents, as `kernel='auto'` asks."""
+    things: set[str] = set()
+    for cell in islice((cell for cell in cells if not is_missing(cell)), 5000):
+        things.update(as_links(cell, ids))
+    return bool(things) and 2 * sum(one in ids for one in things) >= len(things)
+
+
+def _distinct(cells: Cells) -> int:
+    return len({as_name(cell) for cell in cells if not isinstance(cell, list)})
+
+
+def _is_unique(cells: Cells) -> bool:
+    if any(is_missing(cell) or not isinstance(cell, str | int) for cell in islice(cells, 50)):
+        return False
+    return not any(map(is_missing, cells)) and _distinct(cells) == len(cells)
+
+
+def _mostly(known: list[Any], holds: Callable[[Any], bool]) -> bool:
+    """Whether nearly all cells are so; a look at the first ones saves most of the work."""
+    head = known[:50]
+    if sum(map(holds, head)) < 0.5 * len(head):
+        return False
+    return sum(map(holds, known)) >= _MOST * len(known)
+
+
+def _how_many(known: list[Any], holds: Callable[[Any], bool], what: str) -> str:
+    share = sum(map(holds, known)) / len(known)
+    return f"all {what}" if share == 1 else f"{share:.0%} {what}"

@@ -1,0 +1,230 @@
+"""Counts that somebody made already: Matrix Market, LDA-C and scipy's own files, each with a vocabulary."""
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from gptm.files.formats import FilePath
+from gptm.files.problems import ProblemLog
+from gptm.files.streams import Input, Lines, Progress
+from gptm.words import Words, WordsReport, limit_words, removed_words, with_kept
+
+_NAMES = ("vocab.txt", "vocabulary.txt", "vocab.json", "features.txt", "words.txt")
+
+
+def read_counts(
+    path: FilePath,
+    format: str,
+    vocabulary: Any,
+    encoding: str,
+    log: ProblemLog,
+    progress: Progress | None = None,
+) -> tuple[csr_matrix, np.ndarray, list[int]]:
+    """Counts (documents x words), the words, and the place of each document in the file."""
+    words = read_vocabulary(path, vocabulary, encoding)
+    with Input(path, progress) as source:
+        if format == "ldac":
+            counts, lines = _ldac(Lines(source, encoding, log), len(words), log)
+        else:
+            log.unit = "row"
+            load = _matrix_market if format == "mtx" else _npz
+            counts = _documents_first(load(source), words, source.name)
+            lines = list(range(1, counts.shape[0] + 1))
+        source.report()
+    return _checked(counts, lines, log), words, lines
+
+
+def read_vocabulary(path: FilePath, given: Any, encoding: str = "utf-8") -> np.ndarray:
+    """The words of the columns: as given, from a file, or from a file beside the counts.
+
+    A file has one word per line, or is a JSON list, or a JSON object from words to columns.
+    """
+    if given is None:
+        given = _beside(path)
+    if not isinstance(given, str | Path):
+        words = [str(word) for word in given]
+    else:
+        with Input(given) as source:
+            log = ProblemLog(strict=True, name=str(given))  # a wrong letter makes another word
+            lines = [line.rstrip("\r\n") for line in Lines(source, encoding, log)]
+        start = next((line for line in lines if line.strip()), "")
+        if start.lstrip()[:1] in ("[", "{") and str(given).removesuffix(".gz").endswith(".json"):
+            words = _json_words("\n".join(lines), str(given))
+        else:
+            while lines and not lines[-1].strip():
+                lines.pop()
+            words = [_word(line) for line in lines]
+    if not words:
+        raise ValueError("vocabulary must hold at least one word; got none.")
+    return np.array(words, dtype=object)
+
+
+def _beside(path: FilePath) -> Path:
+    """The vocabulary that lies beside the counts, under one of the usual names."""
+    if str(path) != "-":
+        here = Path(path)
+        stem = here.name.removesuffix(".gz").rpartition(".")[0]
+        own = (f"{stem}.vocab", f"{stem}.vocab.txt", f"vocab.{stem}.txt", f"{stem}.words")
+        for name in (*own, *_NAMES):
+            for found in (here.with_name(name), here.with_name(name + ".gz")):
+                if found.is_file():
+                    return found
+    raise ValueError(
+        f"counts need a vocabulary, and there is none beside {str(path)!r}. Pass vocabulary=, a file with one word per "
+        "line or a list of words."
+    )
+
+
+def _json_words(content: str, name: str) -> list[str]:
+    try:
+        value = json.loads(content)
+    except ValueError as error:
+        raise ValueError(f"the vocabulary {name!r} is no JSON ({error}).") from None
+    if isinstance(value, dict):  # scikit-learn's vocabulary_
+        if sorted(value.values()) != list(range(len(value))):
+            raise ValueError(
+                f"the vocabulary {name!r} must number its words 0 to {len(value) - 1}, each once."
+            )
+        return sorted(value, key=value.__getitem__)
+    return [str(word) for word in value]
+
+
+def _word(line: str) -> str:
+    """The word of a line that may have a number before it and frequencies after it, between tabs."""
+    if "\t" not in line:
+        return line.strip()
+    parts = [part.strip() for part in line.split("\t")]
+    return next((part for part in parts if part and not part.isdigit()), parts[0])
+
+
+def _matrix_market(source: Input) -> csr_matrix:
+    from scipy.io import mmread
+
+    try:
+        with source.seekable() as file:
+            return csr_matrix(mmread(io.BytesIO(file.read())))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"{source.name} is no readable Matrix Market file ({error}).") from None
+
+
+def _npz(source: Input) -> csr_matrix:
+    from scipy.sparse import load_npz
+
+    try:
+        with source.seekable() as file:
+            return csr_matrix(load_npz(file))
+    except Exception as error:  # zipfile's, numpy's and scipy's own errors
+        raise ValueError(
+            f"{source.name} is no matrix saved by scipy.sparse.save_npz ({error})."
+        ) from None
+
+
+def _documents_first(
+    counts: csr_matrix, words: Sequence[str] | np.ndarray, name: str
+) -> csr_matrix:
+    """Documents as rows; a matrix the other way round is known by the number of words."""
+    V = len(words)
+    if counts.shape[1] == V:
+        return counts
+    if counts.shape[0] == V:
+        return csr_matrix(counts.T)
+    raise ValueError(
+        f"{name} must have one column (or row) per word of the vocabulary: expected {V}, got a matrix of "
+        f"{counts.shape[0]} x {counts.shape[1]}."
+    )
+
+
+def _ldac(lines: Lines, V: int, log: ProblemLog) -> tuple[csr_matrix, list[int]]:
+    """Counts of lines such as "2 0:1 7:3": how many different words, then word:count."""
+    indices: list[np.ndarray] = []
+    values: list[np.ndarray] = []
+    ends, kept = [0], []
+    for line in lines:
+        parts = line.replace(":", " ").split()
+        if not parts:
+            continue
+        try:
+            numbers = np.array(parts, dtype=np.float64)
+        except ValueError:
+            numbers = np.array([-1.0])
+        pairs = numbers[1:]
+        if len(pairs) != 2 * numbers[0] or (pairs < 0).any():
+            log.add(
+                "broken line", lines.number, "expected 'n word:count word:count ...' with n pairs"
+            )
+            continue
+        words = pairs[::2].astype(np.int64)
+        if len(words) and words.max() >= V:
+            raise ValueError(
+                f"line {lines.number} has word {words.max()}, but the vocabulary has {V} words, numbered from 0. "
+                "Pass the vocabulary that belongs to the counts."
+            )
+        indices.append(words.astype(np.int32))
+        values.append(pairs[1::2])
+        ends.append(ends[-1] + len(words))
+        kept.append(lines.number)
+    flat = [np.concatenate(one) if one else np.empty(0) for one in (values, indices)]
+    counts = csr_matrix((flat[0], flat[1].astype(np.int32), np.array(ends)), shape=(len(kept), V))
+    return counts, kept
+
+
+def _checked(counts: csr_matrix, lines: list[int], log: ProblemLog) -> csr_matrix:
+    """Counts without zeros and repetitions, as whole numbers where they are."""
+    if counts.shape[0] == 0:
+        raise ValueError("the file holds no documents.")
+    if (
+        np.iscomplexobj(counts.data)
+        or not np.isfinite(counts.data).all()
+        or (counts.data < 0).any()
+    ):
+        raise ValueError(
+            "counts must be finite numbers, none below zero. Pass raw counts of words."
+        )
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    fractional = counts.data != np.round(counts.data)
+    if not fractional.any():
+        counts.data = counts.data.astype(np.int32)
+        return counts
+    rows = np.unique(np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[fractional])
+    for row in rows:
+        log.add("fractional counts", lines[row])
+    return counts
+
+
+def select_words(
+    counts: csr_matrix, vocabulary: np.ndarray, words: Words | None
+) -> tuple[csr_matrix, np.ndarray, WordsReport]:
+    """Counts without the words that the settings leave out; as they are where there are none."""
+    report = WordsReport(documents=counts.shape[0], tokens=int(counts.sum()))
+    if words is None:
+        return counts, vocabulary, with_kept(report, counts)
+    stop = words.resolved([" ".join(vocabulary)]).stop_list()
+    stopped = np.array([word in stop for word in vocabulary])
+    report = replace(report, stop_words=removed_words(counts, vocabulary, stopped))
+    return limit_words(counts[:, ~stopped], vocabulary[~stopped], words, report)
+
+
+def match_words(
+    counts: csr_matrix, own: np.ndarray, vocabulary: Sequence[str] | np.ndarray
+) -> tuple[csr_matrix, np.ndarray, WordsReport]:
+    """Counts in the order of another vocabulary; words outside of it are reported as unknown."""
+    place = {str(word): column for column, word in enumerate(vocabulary)}
+    columns = np.array([place.get(word, -1) for word in own])
+    known = columns >= 0
+    report = WordsReport(
+        documents=counts.shape[0],
+        tokens=int(counts.sum()),
+        unknown=removed_words(counts, own, ~known),
+    )
+    chosen = counts[:, known]
+    shape = (counts.shape[0], len(place))
+    matched = csr_matrix((chosen.data, columns[known][chosen.indices], chosen.indptr), shape=shape)
+    matched.sort_indices()
+    return matched, np.array(list(place), dtype=object), with_kept(report, matched)

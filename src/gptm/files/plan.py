@@ -1,0 +1,106 @@
+"""Which columns are counted, which kept and which left out: settled by the first rows and by what was told."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gptm.files.cells import as_text
+from gptm.files.columns import Column, check_kinds, named, unknown_column
+from gptm.files.guess import LONG_STRINGS, guess_kind, guess_text
+from gptm.files.problems import ProblemLog
+from gptm.files.rows import Row
+from gptm.files.table import Table
+
+
+@dataclass
+class Plan:
+    """What is to be done with each column.
+
+    `settled` columns do not go into the table of metadata: they are counted, or left out.
+    """
+
+    told: dict[str, str] = field(default_factory=dict)
+    id: str | None = None
+    text: tuple[str, ...] = ()
+    settled: list[Column] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    new: bool = False  # documents for a model that is there already
+
+    def __post_init__(self) -> None:
+        self.told = check_kinds(self.told)
+        if self.id is not None:
+            self.told = {n: k if k != "id" else "note" for n, k in self.told.items()}
+            self.told[self.id] = "id"
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Columns that the table of metadata does not hold."""
+        return frozenset(one.name for one in self.settled)
+
+    def text_of(self, cells: Mapping[str, Any]) -> str:
+        """The text of a document, from one column or several."""
+        if len(self.text) == 1:
+            return as_text(cells.get(self.text[0]))
+        return "\n".join(as_text(cells.get(name)) for name in self.text)
+
+    def check(self, table: Table, log: ProblemLog) -> None:
+        """Columns that were told but are not there: an error, or, for new documents, missing values."""
+        known = [*self.left_out, *table.cells]
+        for name in self.told:
+            if name in known:
+                continue
+            if not self.new:
+                raise unknown_column(name, known, "id" if name == self.id else "kinds")
+            if self.told[name] not in ("text", "ignore", "id"):
+                log.add("missing column", None, repr(name))
+                table.column(name)
+
+    def in_order(self, columns: Iterable[Column]) -> list[Column]:
+        """Columns in the order of the file."""
+        place = {name: position for position, name in enumerate(self.order)}
+        return sorted(columns, key=lambda one: place.get(one.name, len(place)))
+
+
+def make_plan(
+    sample: Sequence[Row],
+    text: str | Sequence[str] | None,
+    id: str | None,
+    kinds: Mapping[str, str] | None,
+    *,
+    more: bool = False,
+    new: bool = False,
+) -> Plan:
+    """A plan by the first rows; with `more` columns to come from another file, or for `new` documents."""
+    plan = Plan(dict(kinds or {}), id, new=new)
+    order = plan.order = list(dict.fromkeys(name for _, cells in sample for name in cells))
+    if id is not None and id not in order and not more:
+        raise unknown_column(id, order, "id")
+    first = {name: [cells.get(name) for _, cells in sample] for name in order}
+    _settle_text(plan, text, first)
+    for name in order:
+        if name in plan.text:
+            continue
+        if plan.told.get(name) == "ignore":
+            plan.settled.append(Column(name, "ignore", "as told"))
+        elif name not in plan.told and guess_kind(name, first[name]) == ("ignore", LONG_STRINGS):
+            plan.settled.append(Column(name, "ignore", LONG_STRINGS))
+    return plan
+
+
+def _settle_text(
+    plan: Plan, text: str | Sequence[str] | None, first: Mapping[str, list[Any]]
+) -> None:
+    by_kind = tuple(name for name, kind in plan.told.items() if kind == "text")
+    if text is not None or by_kind:
+        role = "kinds" if text is None else "text"
+        plan.text, why = named(by_kind if text is None else text, list(first), role), "as told"
+    else:
+        free = {name: cells for name, cells in first.items() if name not in plan.told}
+        best, why = guess_text(free)
+        plan.text = (best,)
+    # Where `text` says otherwise, a column that `kinds` calls text is not counted.
+    plan.told = {
+        name: "ignore" if kind == "text" and name not in plan.text else kind
+        for name, kind in plan.told.items()
+    }
+    plan.settled.extend(Column(name, "text", why) for name in plan.text)

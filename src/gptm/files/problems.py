@@ -1,0 +1,113 @@
+"""What is wrong with a file: counted, with the first places, never passed over in silence."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+_FIRST = 5  # places that are named
+
+# Kind of problem: what happened, and what to try.
+_KINDS = {
+    "broken line": (
+        "left out",
+        "Mend them; a text with separators or line breaks in it needs quotes.",
+    ),
+    "misquoted line": (
+        "read as well as possible",
+        'Inside a quoted field write a quote twice: "".',
+    ),
+    "undecodable bytes": (
+        "bytes that are not in the file's encoding replaced by �",
+        "Name the encoding, for example encoding='latin-1'.",
+    ),
+    "cut short": (
+        "the file ends too early, and all before was kept",
+        "Fetch the file again.",
+    ),
+    "empty text": ("kept as empty documents", ""),
+    "duplicate id": ("kept", "Links need ids that are all different."),
+    "missing id": ("named by their rows", ""),
+    "not a number": (
+        "taken for missing in a column of numbers",
+        "Mend them, or say kinds={...: 'category'}.",
+    ),
+    "not a date": (
+        "taken for missing in a column of dates",
+        "Mend them, or say kinds={...: 'category'}.",
+    ),
+    "ambiguous dates": (
+        "day/month or month/day, and the month taken to come first",
+        "Say which: kinds={...: 'date:%d/%m/%Y'} or 'date:%m/%d/%Y'.",
+    ),
+    "repeated column": ("numbered", ""),
+    "missing column": ("not in the file, and taken for missing", ""),
+    "unmatched document": ("no row in the table of metadata, whose values are missing", ""),
+    "unmatched row": ("left out, as no document has the id", ""),
+    "fractional counts": (
+        "kept",
+        "The model expects raw counts of words, not weights.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One kind of problem: how often it occurred, the first lines, and what to do.
+
+    Lines are counted from 1, with the header; in a Parquet file they are rows, in a folder files in order.
+    """
+
+    kind: str
+    count: int
+    lines: tuple[int, ...] = ()
+    message: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The problem in terms of JSON."""
+        return {**asdict(self), "lines": list(self.lines)}
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass
+class _Entry:
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
+
+
+class ProblemLog:
+    """Collects problems while a file is read; where `strict`, the first one is an error."""
+
+    def __init__(self, strict: bool = False, unit: str = "line", name: str = "the file"):
+        self.strict = strict
+        self.unit = unit  # what a place is: a line, a row, a file, a column
+        self.name = name
+        self._entries: dict[str, _Entry] = {}
+
+    def add(self, kind: str, line: int | None = None, detail: str = "", count: int = 1) -> None:
+        """Note a problem at a place; `count` is how many places it stands for."""
+        entry = self._entries.setdefault(kind, _Entry())
+        entry.count += count
+        if line is not None and len(entry.lines) < _FIRST and line not in entry.lines:
+            entry.lines.append(line)
+        if detail and len(entry.details) < 2 and detail not in entry.details:
+            entry.details.append(detail)
+        if self.strict:
+            raise ValueError(f"{self.name}: {self._message(kind, entry)} (strict=True)")
+
+    def found(self) -> list[Problem]:
+        """All problems so far, in the order in which they came up."""
+        return [
+            Problem(kind, entry.count, tuple(entry.lines), self._message(kind, entry))
+            for kind, entry in self._entries.items()
+        ]
+
+    def _message(self, kind: str, entry: _Entry) -> str:
+        what, remedy = _KINDS[kind]
+        unit = "column" if "column" in kind else self.unit
+        many = f"{entry.count:,} {unit}{'' if entry.count == 1 else 's'}"
+        more = ", ..." if entry.count > len(entry.lines) else ""
+        where = f" ({self.unit} {', '.join(map(str, entry.lines))}{more})" if entry.lines else ""
+        detail = f": {'; '.join(entry.details)}" if entry.details else ""
+        return f"{kind}: {many}{where}, {what}{detail}. {remedy}".rstrip()

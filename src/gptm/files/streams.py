@@ -1,0 +1,195 @@
+"""Bytes from a path or from standard input, unpacked where gzipped, and decoded line by line."""
+
+import codecs
+import gzip
+import io
+import os
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from gptm.files.problems import ProblemLog
+
+Progress = Callable[[int, int | None], Any]
+
+_GZIP = b"\x1f\x8b"
+_BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
+_ESCAPED = re.compile("[\udc80-\udcff]+")  # what "surrogateescape" makes of undecodable bytes
+_REPLACED = re.compile("\ufffd+")
+_MARKS = (  # byte-order marks; the longer ones first, since one begins like another
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class Input:
+    """A file, or standard input for "-", as a stream of unpacked bytes that can be peeked at."""
+
+    def __init__(self, path: str | os.PathLike[str], progress: Progress | None = None):
+        self.name = "standard input" if str(path) == "-" else str(path)
+        self._path = path
+        self._progress = progress
+        self._raw, self._own = _open(path)
+        self._counted = _Counted(self._raw)
+        self.total = None if str(path) == "-" else os.stat(path).st_size
+        packed = io.BufferedReader(self._counted, 1 << 16)
+        self.stream: io.BufferedReader[Any] = packed
+        self._packed = packed.peek(2)[:2] == _GZIP  # also without the suffix
+        if self._packed:
+            unpacked = gzip.GzipFile(fileobj=packed)
+            self.stream = io.BufferedReader(cast(io.RawIOBase, unpacked), 1 << 16)
+
+    def peek(self, size: int = 1024) -> bytes:
+        """The first bytes, which stay there to be read."""
+        try:
+            return self.stream.peek(size)[:size]
+        except _BROKEN_GZIP:
+            return b""
+
+    def report(self, share: float | None = None) -> None:
+        """Tell the caller how far we are, in bytes of the file as it is stored, or in shares of it."""
+        if self._progress is not None:
+            by_share = share is not None and self.total is not None
+            done = round(share * self.total) if by_share else self._counted.done  # type: ignore[operator]
+            self._progress(done, self.total)
+
+    def seekable(self) -> BinaryIO:
+        """All of the unpacked bytes, as formats need that jump about; spilt to disk where large."""
+        if self._own and not self._packed:
+            return open(self._path, "rb")
+        import shutil
+        import tempfile
+
+        spool = tempfile.SpooledTemporaryFile(max_size=1 << 26)  # noqa: SIM115  # the caller closes it
+        try:
+            shutil.copyfileobj(self.stream, spool, 1 << 20)
+        except _BROKEN_GZIP as error:
+            raise ValueError(
+                f"{self.name} is damaged and cannot be unpacked ({error}). Fetch it again."
+            ) from None
+        spool.seek(0)
+        return cast(BinaryIO, spool)
+
+    def close(self) -> None:
+        if self._own:
+            self._raw.close()
+
+    def __enter__(self) -> "Input":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Lines:
+    """Decoded lines with their ends, numbered from 1; undecodable bytes are replaced and noted."""
+
+    def __init__(self, source: Input, encoding: str, log: ProblemLog):
+        self.number = 0  # of the line that came last
+        self._log = log
+        name = _encoding(source, encoding)
+        # The two need whole units of several bytes, where single bytes cannot be marked.
+        wide = name.startswith(("utf-16", "utf-32"))
+        self._bad = _REPLACED if wide else _ESCAPED
+        self._text = io.TextIOWrapper(
+            source.stream,
+            encoding=name,
+            errors="replace" if wide else "surrogateescape",
+            newline="",  # a quoted field keeps its line breaks as they are
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            line = self._text.readline()
+        except _BROKEN_GZIP as error:
+            self._log.add("cut short", self.number, str(error))
+            line = ""
+        if not line:
+            raise StopIteration
+        self.number += 1
+        if not line.isascii():
+            line = self._mended(line)
+        return line
+
+    def _mended(self, line: str) -> str:
+        line, n = self._bad.subn("\ufffd", line)
+        if n:
+            self._log.add("undecodable bytes", self.number)
+        return line
+
+
+def decode(content: bytes, encoding: str, log: ProblemLog, number: int, name: str) -> str:
+    """A whole small file as text; undecodable bytes are replaced and noted."""
+    for mark, marked in _MARKS:
+        if content.startswith(mark) and _is_utf8(encoding):
+            encoding = marked
+            break
+    try:
+        return content.decode(encoding)
+    except LookupError:
+        raise _unknown_encoding(encoding) from None
+    except UnicodeDecodeError:
+        log.add("undecodable bytes", number, name)
+        return content.decode(encoding, errors="replace")
+
+
+def _open(path: str | os.PathLike[str]) -> tuple[BinaryIO, bool]:
+    if str(path) == "-":
+        stream = getattr(sys.stdin, "buffer", None)
+        return stream or io.BytesIO(sys.stdin.read().encode("utf-8")), False
+    if not Path(path).exists():
+        raise FileNotFoundError(
+            f"there is no file {str(path)!r}. Check the path, or pass '-' for standard input."
+        )
+    return open(path, "rb"), True
+
+
+class _Counted(io.RawIOBase):
+    """Counts the bytes that go through."""
+
+    def __init__(self, raw: BinaryIO):
+        self.done = 0
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        # A terminal or pipe gives what it has; `read` would wait until the buffer is full.
+        read = getattr(self._raw, "read1", self._raw.read)
+        data = read(len(buffer))
+        buffer[: len(data)] = data
+        self.done += len(data)
+        return len(data)
+
+
+def _encoding(source: Input, encoding: str) -> str:
+    """The encoding by name, or by the mark at the start of the file where utf-8 is expected."""
+    if _is_utf8(encoding):
+        start = source.peek(4)
+        for mark, marked in _MARKS:
+            if start.startswith(mark):
+                return marked
+    return codecs.lookup(encoding).name
+
+
+def _is_utf8(encoding: str) -> bool:
+    try:
+        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+    except LookupError:
+        raise _unknown_encoding(encoding) from None
+
+
+def _unknown_encoding(encoding: str) -> ValueError:
+    return ValueError(
+        f"encoding must be one that Python knows, such as 'utf-8', 'latin-1' or 'cp1252'; got {encoding!r}."
+    )
