@@ -20,7 +20,7 @@ from gptm.report.documents import (
 from gptm.report.effects import LEVEL, effect_terms, variance_parts
 from gptm.report.layout import graph_layout
 from gptm.report.plain import clean_text, fixed, rounded
-from gptm.report.wording import kernel_sentences
+from gptm.report.wording import kernel_code, kernel_sentences
 
 MAX_WORDS = 30_000  # of the vocabulary that can be searched
 N_WORDS = 30  # of a topic, in each order that the page offers
@@ -117,7 +117,7 @@ def _overview(model: Any, corpus: Any, scores: Any, n_shown: int) -> dict[str, A
         "n_words": model.components_.shape[1],
         "n_topics": n_topics,
         "kernel": [clean_text(sentence) for sentence in kernel_sentences(model)],
-        "kernel_code": None if kernel is None else clean_text(repr(kernel), 1000),
+        "kernel_code": None if kernel is None else kernel_code(kernel),
         "converged": bool(model.converged_),
         "n_iter": int(model.n_iter_),
         "bound": rounded(model.bound_, 8),

@@ -12,8 +12,8 @@ from gptm.report.layout import document_map
 from gptm.report.plain import clean_text, describe_column, fixed
 
 MAX_DOCUMENTS = 100_000  # that a browser draws smoothly
-N_TYPICAL = 5  # documents that stand for a topic
-TYPICAL_LENGTH = 600  # characters of their texts
+N_TYPICAL = 6  # documents that stand for a topic
+TYPICAL_LENGTH = 500  # characters of their texts
 LEAST_SHARE = 0.01  # of a topic in a document that the page knows of
 _LONGEST, _SHORTEST, _BUDGET = 400, 100, 6_000_000  # characters of a text, and of all together
 

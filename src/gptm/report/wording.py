@@ -1,5 +1,6 @@
 """Kernels in words, for readers who do not know what a kernel is."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from gptm import kernels as k
 from gptm.kernels.algebra import Product, Scaled, Sum
 from gptm.metadata import parse_days
+from gptm.report.plain import clean_text
 
 _DAYS_IN_YEAR = 365.2425
 
@@ -31,6 +33,14 @@ def kernel_sentences(model: Any) -> list[str]:
         return []
     dates = _date_columns(getattr(model, "_bound_kernel", None))
     return [_sentence(term, dates) for term in _terms(kernel)]
+
+
+def kernel_code(kernel: Any) -> str:
+    """The kernel as one would type it, with four digits of every number."""
+    digits = re.sub(
+        r"\d+\.\d{4,}(e[-+]?\d+)?", lambda found: f"{float(found[0]):.4g}", repr(kernel)
+    )
+    return clean_text(digits, 1000)
 
 
 def _terms(kernel: Any) -> list[Any]:

@@ -4,7 +4,7 @@ function niceTicks(low, high, count) {
   if (!(high > low)) return [low];
   const rough = (high - low) / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.75);
   const ticks = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) ticks.push(i * step);
   return ticks;
@@ -79,15 +79,24 @@ function linePath(points) {
 }
 
 const MEASURES = {
-  share: { from: 0, text: (value, digits) => percent(value, digits ?? (value && value < 0.1 ? 1 : 0)) },
-  contrast: { from: null, text: (value) => decimal(value, 1) },
+  share: { from: 0, text: (value) => percent(value, Math.abs(value) < 0.1 ? 1 : 0) },
+  contrast: { from: null, text: (value) => decimal(value, 2) },
 };
 
+// All ticks of an axis with the same number of digits.
+function tickText(measure, ticks) {
+  if (!measure) return numberText;
+  const unit = measure === "share" ? 0.01 : 1;
+  const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
+  const digits = Math.max(0, Math.min(4, Math.ceil(-Math.log10(step / unit) - 1e-9)));
+  return (value) => (measure === "share" ? percent(value, digits) : decimal(value, digits));
+}
+
 // One chart of curves: `lines` have x, y, low, high and a colour; all share the axes.
-function curveChart({ width, height, lines, dates, measure, label, small, range }) {
+function curveChart({ width, height, lines, dates, measure, label, small }) {
   const margin = small ? { top: 6, right: 6, bottom: 6, left: 6 } : { top: 14, right: 18, bottom: 28, left: 52 };
   const [low, high] = extent(lines.map((line) => line.x));
-  let [bottom, top] = range ?? extent(lines.flatMap((line) => [line.y, line.low ?? [], line.high ?? []]));
+  let [bottom, top] = extent(lines.flatMap((line) => [line.y, line.low ?? [], line.high ?? []]));
   const zero = MEASURES[measure]?.from;
   if (zero === 0) bottom = 0;
   if (top === bottom) top = bottom + 1;
@@ -95,13 +104,12 @@ function curveChart({ width, height, lines, dates, measure, label, small, range 
   const y = scale(bottom, top, height - margin.bottom, margin.top);
   const chart = svg("svg", { class: "drawn", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   if (!small) {
-    const text = measure ? MEASURES[measure].text : numberText;
     const ticks = niceTicks(bottom, top, 4);
-    const digits = measure === "share" && ticks.length > 1 && ticks[1] - ticks[0] < 0.0099 ? 1 : 0;
+    const text = tickText(measure, ticks);
     for (const at of ticks) {
       chart.append(
         svg("line", { class: "grid", x1: margin.left, x2: width - margin.right, y1: y(at), y2: y(at) }),
-        svg("text", { class: "tick", x: margin.left - 8, y: y(at) + 4, "text-anchor": "end" }, text(at, measure === "share" ? digits : undefined)),
+        svg("text", { class: "tick", x: margin.left - 8, y: y(at) + 4, "text-anchor": "end" }, text(at)),
       );
     }
     const count = Math.max(2, Math.floor(width / 110));
@@ -149,21 +157,23 @@ function withReadout({ chart, x, margin }, { width, height, lines, say }) {
 }
 
 // Rows of dots with whiskers, names at the left.
-function dotChart({ width, rows, measure, label, small, range, colour: stroke }) {
+function dotChart({ width, rows, measure, label, small, colour: stroke }) {
   const line = small ? Math.max(3, Math.min(10, 74 / Math.max(rows.length, 1))) : 24;
   const room = small ? 6 : Math.min(0.42 * width, Math.max(...rows.map((row) => 7.2 * row.name.length), 40) + 12);
   const margin = { top: small ? 4 : 4, right: small ? 6 : 18, bottom: small ? 4 : 26, left: room };
   const height = margin.top + margin.bottom + line * rows.length;
-  let [low, high] = range ?? extent(rows.map((row) => [row.value, row.low, row.high]));
+  let [low, high] = extent(rows.map((row) => [row.value, row.low, row.high]));
   if (MEASURES[measure].from === 0) low = 0;
   const x = scale(low, high === low ? low + 1 : high, margin.left, width - margin.right);
   const chart = svg("svg", { class: "drawn", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   const bottom = height - margin.bottom;
   if (!small) {
-    for (const at of niceTicks(low, high, Math.max(2, Math.floor((width - room) / 90)))) {
+    const ticks = niceTicks(low, high, Math.max(2, Math.floor((width - room) / 110)));
+    const text = tickText(measure, ticks);
+    for (const at of ticks) {
       chart.append(
         svg("line", { class: "grid", x1: x(at), x2: x(at), y1: margin.top, y2: bottom }),
-        svg("text", { class: "tick", x: x(at), y: height - 8, "text-anchor": "middle" }, MEASURES[measure].text(at)),
+        svg("text", { class: "tick", x: x(at), y: height - 8, "text-anchor": "middle" }, text(at)),
       );
     }
   }

@@ -43,7 +43,7 @@ function termPart(term, measure) {
   let all = false;
   const more = h("button", { type: "button", onclick: () => { all = true; draw(element.clientWidth); } }, `All ${moved.length} topics`);
   const seen = term.kind === "curve" && term.n_lines > term.lines.length ? h("p", { class: "fine" }, `${term.lines.length} of ${term.n_lines} values are drawn.`) : null;
-  const element = h("div", { class: "term" }, h("h3", {}, term.term), h("figure", {}, title, legend, large), seen, details, h("h4", {}, "All topics, the ones that change most first"), small, h("p", {}, more));
+  const element = h("div", { class: "term" }, h("h3", {}, term.term), h("figure", {}, title, legend, large), seen, details, h("h4", {}, "All topics, those that change most first, each on its own scale"), small, h("p", {}, more));
   const shown = () => state.topic ?? moved[0];
 
   function drawTable() {
@@ -58,15 +58,10 @@ function termPart(term, measure) {
     drawTable();
     const topics = all ? moved : moved.slice(0, N_SMALL);
     if (state.topic !== null && !topics.includes(state.topic)) topics.push(state.topic);
-    const range = commonRange(term, measure());
-    small.replaceChildren(...topics.map((topic) => smallChart(term, topic, measure(), range)));
+    small.replaceChildren(...topics.map((topic) => smallChart(term, topic, measure())));
     more.hidden = all || moved.length <= N_SMALL;
   }
   return { element, draw };
-}
-
-function commonRange(term, measure) {
-  return extent(term.series.flatMap((series) => [series[`${measure}_low`], series[`${measure}_high`]]));
 }
 
 function linesOf(term, topic, measure) {
@@ -101,18 +96,22 @@ function largeChart(term, topic, measure, width) {
   return [drawn.chart, withReadout(drawn, { width, height, lines, say })];
 }
 
-function smallChart(term, topic, measure, range) {
+// Small charts have scales of their own, which show when a topic rises and falls; the caption says how far.
+function smallChart(term, topic, measure) {
   const label = `Topic ${topicName(topic)}`;
   const drawn =
     term.kind === "curve"
-      ? curveChart({ width: 180, height: 84, lines: linesOf(term, topic, measure), measure, label, small: true, range }).chart
-      : dotChart({ width: 180, rows: rowsOf(term, topic, measure), measure, label, small: true, range, colour: "var(--accent)" });
+      ? curveChart({ width: 180, height: 84, lines: linesOf(term, topic, measure), measure, label, small: true }).chart
+      : dotChart({ width: 180, rows: rowsOf(term, topic, measure), measure, label, small: true, colour: "var(--accent)" });
   drawn.setAttribute("aria-hidden", "true");
+  const [low, high] = extent(term.series.filter((series) => series.topic === topic).map((series) => series[measure]));
+  const text = MEASURES[measure].text;
   return h(
     "button",
     { type: "button", class: "multiple", "data-topic": topic, "aria-pressed": String(topic === state.topic), onclick: (event) => chooseSmall(event, topic) },
-    drawn,
     h("span", {}, topicName(topic)),
+    drawn,
+    h("span", { class: "fine" }, `${text(low)} to ${text(high)}`),
   );
 }
 

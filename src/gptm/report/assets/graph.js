@@ -45,31 +45,35 @@ function graphOf(width, least) {
       ),
     );
   }
-  const nodes = data.topics.map((topic, i) => {
-    const node = svg(
-      "g",
-      {
-        class: faded(i) ? "node faded" : "node", role: "button", tabindex: "0", "data-topic": i, "aria-pressed": String(i === state.topic),
-        "aria-label": `Topic ${topicName(i)}, ${percent(topic.share)} of all words`,
-        onclick: () => chooseNode(i),
-        onkeydown: (event) => {
-          if (event.key !== "Enter" && event.key !== " ") return;
-          event.preventDefault();
-          chooseNode(i);
-        },
+  // All circles before all names: no name hides behind a circle.
+  const names = svg("g", { "aria-hidden": "true", class: "node-names" });
+  data.topics.forEach((topic, i) => {
+    const chosen = i === state.topic;
+    const fill = chosen && placeOfTopic[i] >= N_COLOURS ? "var(--accent)" : seriesColour(placeOfTopic[i]);
+    const attributes = {
+      class: faded(i) ? "node faded" : "node",
+      role: "button",
+      tabindex: "0",
+      "data-topic": i,
+      "aria-pressed": String(chosen),
+      "aria-label": `Topic ${topicName(i)}, ${percent(topic.share)} of all words`,
+      onclick: () => chooseNode(i),
+      onkeydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        chooseNode(i);
       },
-      svg("circle", { cx: px(i), cy: py(i), r: radius(i), fill: seriesColour(placeOfTopic[i]) }),
-    );
+    };
+    chart.append(svg("g", attributes, svg("circle", { cx: px(i), cy: py(i), r: radius(i), fill })));
     const words = topic.label.split(", ");
-    const at = Math.max(side - 10, Math.min(width - side + 10, px(i)));
     const lines = narrow ? words.slice(0, 2) : [words.slice(0, 2).join(", "), ...words.slice(2)];
+    const at = Math.max(side - 10, Math.min(width - side + 10, px(i)));
     lines.forEach((line, place) => {
-      const text = short(line, narrow ? 13 : 26);
-      node.append(svg("text", { class: "node-name", x: at, y: py(i) + radius(i) + 13 + 14 * place, "text-anchor": "middle" }, text));
+      const style = `node-name${chosen ? " chosen" : faded(i) ? " faded" : ""}`;
+      names.append(svg("text", { class: style, x: at, y: py(i) + radius(i) + 13 + 14 * place, "text-anchor": "middle" }, short(line, narrow ? 13 : 26)));
     });
-    return node;
   });
-  chart.append(...nodes);
+  chart.append(names);
   return chart;
 }
 

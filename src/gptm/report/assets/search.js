@@ -32,8 +32,10 @@ function showResults() {
   const words = terms.length ? matchingWords(terms) : [];
   byId("search-words").replaceChildren(...words.map(wordItem));
   listDocuments();
-  const beginnings = data.documents.text ? "documents, by how they begin" : "documents; their texts are not on this page";
-  byId("search-count").textContent = terms.length ? `${whole(words.length)} words and ${whole(search.found.length)} ${beginnings}; ringed on the map.` : "";
+  byId("search-results").hidden = !terms.length;
+  const counted = (list, name) => `${whole(list.length)} ${name}${list.length === 1 ? "" : "s"}`;
+  const how = data.documents.text ? "by how they begin, ringed on the map" : "whose texts are not on this page";
+  byId("search-count").textContent = terms.length ? `${counted(words, "word")} and ${counted(search.found, "document")}, ${how}.` : "";
 }
 
 function matchingDocuments(terms) {

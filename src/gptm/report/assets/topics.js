@@ -61,6 +61,7 @@ function showTopic(announce) {
   }
   byId("topic-hint").textContent = state.topic === null ? "The largest topic, as an example" : "Chosen topic";
   byId("topic-name").textContent = topicName(topic.topic);
+  byId("topic-again").textContent = topicName(topic.topic);
   const facts = [
     ["share of all words", percent(topic.share)],
     ["coherence", decimal(topic.coherence)],
