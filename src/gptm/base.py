@@ -30,6 +30,7 @@ from gptm.parallel import helpers, interruptible, single_threaded_blas
 from gptm.progress import Progress
 from gptm.reading import Reading
 from gptm.sampling import Latent, sample_documents
+from gptm.seeds import read_seeds
 from gptm.start import make_start
 from gptm.tables import N_SCORED
 
@@ -270,6 +271,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         previous = self if self.warm_start and hasattr(self, "components_") else None
         counts = read_counts(self, X, reset=previous is None)
         init = check_init(self.init, self.n_components, counts.shape[1])
+        seeds = read_seeds(self, counts)
         frame = self._frame(X, metadata, counts.shape[0])
         progress = Progress(self.verbose)
         with single_threaded_blas(), helpers(self.n_jobs):
@@ -277,6 +279,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 Documents(counts.shape[0], frame, counts, y, self.n_jobs)
             )
             problem = self._problem(counts, interruptible(lambda: bound_kernel.operator))
+            problem.seeds = seeds.counts
             if problem.coregionalization != "none":
                 progress.say(f"kernel ready  {progress.elapsed()}")
             if previous is None:
@@ -294,6 +297,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 after_iteration=lambda number, now: self._after_iteration(progress, number, now),
             )
             self._store(bound_kernel, problem, result.state)
+        self.topic_names_ = seeds.names
         self.bound_ = np.array(result.bounds)
         self.n_iter_ = len(result.bounds)
         self.converged_ = result.reason == "converged"

@@ -11,9 +11,9 @@ from gptm.operators import Operator
 LOG_2PI = float(np.log(2 * np.pi))
 
 
-def log_prior_of_topics(beta_T: Array, smoothing: float) -> float:
-    """What smoothing adds to the bound: the log-density, up to a constant, of a Dirichlet prior."""
-    return float(xlogy(smoothing, beta_T).sum())
+def log_prior_of_topics(beta_T: Array, prior: float | Array) -> float:
+    """What pseudo-counts add to the bound: the log-density, up to a constant, of a Dirichlet prior."""
+    return float(xlogy(prior, beta_T).sum())
 
 
 def _documents(means: Means, posterior: Posterior) -> float:

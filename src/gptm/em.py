@@ -52,6 +52,8 @@ class State(NamedTuple):
 class Problem:
     """The data and the choices that stay fixed during EM."""
 
+    seeds: Array | None = None  # (V, K) pseudo-counts of words that users gave topics
+
     def __init__(
         self,
         counts: csr_matrix,
@@ -75,6 +77,11 @@ class Problem:
         self.smoothing = smoothing
         self.n_jobs = n_jobs
 
+    @property
+    def prior(self) -> float | Array:
+        """Pseudo-counts of words in topics, all the same or (V, K)."""
+        return self.smoothing if self.seeds is None else self.smoothing + self.seeds
+
     @cached_property
     def rank(self) -> int:
         return self.operator.log_pseudo_determinant()[1]
@@ -84,7 +91,7 @@ def update_topics(problem: Problem, state: State) -> State:
     """beta from the expected counts of the last document step; the start's own on the first pass."""
     if state.statistics is None:
         return state
-    return state._replace(beta_T=mstep.update_beta(state.statistics.expected, problem.smoothing))
+    return state._replace(beta_T=mstep.update_beta(state.statistics.expected, problem.prior))
 
 
 def update_documents(problem: Problem, state: State) -> State:
@@ -149,7 +156,7 @@ def measure_bound(problem: Problem, state: State) -> State:
         value = bound.map_bound(problem.operator, state.means, state.posterior, words, state.B)
     else:
         value = bound.variational_bound(problem.operator, state.means, state.posterior, words)
-    value += bound.log_prior_of_topics(state.beta_T, problem.smoothing)
+    value += bound.log_prior_of_topics(state.beta_T, problem.prior)
     return state._replace(bound=value, F=_means_of(state.view, state.posterior, state.means))
 
 

@@ -10,6 +10,7 @@ from gptm import _hot
 from gptm._types import Array
 from gptm.estep import Posterior
 from gptm.parallel import ordered_map, shards
+from gptm.seeds import first_topics
 
 SWEEPS = 50
 ALPHA = 0.1  # of the documents' Dirichlet prior
@@ -33,17 +34,25 @@ def run_gibbs(
     *,
     n_jobs: int | None = None,
     n_sweeps: int = SWEEPS,
+    seeds: Array | None = None,
 ) -> tuple[GibbsStart, bool]:
     """Counts of a seeded run, and whether it was complete (False after Ctrl-C).
 
     Documents are cut into shards that depend on the counts alone; each sweeps over its tokens against the topics
-    of the last sweep, so the draws are the same for any number of threads.
+    of the last sweep, so the draws are the same for any number of threads. `seeds` are pseudo-counts (V, K) of
+    words in topics: counted in every draw, but not returned.
     """
     V, K = counts.shape[1], n_components
     docs, words = _tokens(counts)
-    topics = rng.randint(K, size=len(docs)).astype(np.int32)
+    topics = (
+        rng.randint(K, size=len(docs)).astype(np.int32)
+        if seeds is None
+        else first_topics(docs, words, seeds, rng)
+    )
     doc_topic = _count(docs, topics, (counts.shape[0], K))
     word_topic = _count(words, topics, (V, K))
+    if seeds is not None:
+        word_topic += seeds.astype(np.float32)
 
     lengths = np.bincount(docs, minlength=counts.shape[0])
     n_shards = int(np.clip(len(docs) // MIN_SHARD, 1, MAX_SHARDS))
@@ -75,7 +84,9 @@ def run_gibbs(
             word_topic = sum(parts[1:], parts[0]) - (len(parts) - 1) * word_topic
     except KeyboardInterrupt:
         complete = False
-        word_topic, doc_topic = _count(words, topics, (V, K)), _count(docs, topics, doc_topic.shape)
+        doc_topic = _count(docs, topics, doc_topic.shape)
+    if seeds is not None or not complete:
+        word_topic = _count(words, topics, (V, K))
 
     in_document = doc_topic.astype(np.float64)
     lam = np.log(in_document + ALPHA)

@@ -1,6 +1,6 @@
 """The estimators: GPTM, and CTM as the case without a kernel. No formulas here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -37,6 +37,13 @@ class CTM(TopicModel):
         words, random handfuls of documents, or given topics.
     smoothing : float, default=0.01
         Added to every expected count of a word in a topic.
+    seed_words : dict, optional
+        Words that belong to topics, such as `{0: ["tax", "budget"], "war": ["army", "navy"]}`. A topic is a number from
+        0 to n_components - 1, or a name, which takes the next free number and is shown in `topics()` and plots. Words
+        are those of a corpus or a DataFrame, or numbers of columns. They steer; the documents have the last word.
+    seed_weight : float, default=2.0
+        How strongly: a seed word is taken as seen in its topic this many times as often as it occurs, a frequent one as
+        if it were 2 % of the words of an average topic.
     max_iter : int, default=200
     tol : float, default=1e-4
         Converged when the bound rises by less than this share of its value. Larger values often predict the
@@ -66,6 +73,8 @@ class CTM(TopicModel):
         inference the density of F, after each iteration; it never falls.
     n_iter_ : int
     converged_ : bool
+    topic_names_ : list of str or None
+        Names of the topics that `seed_words` named, None for others; None where it named none.
 
     Examples
     --------
@@ -77,6 +86,13 @@ class CTM(TopicModel):
     (20, 2)
     >>> bool((theta[0].argmax() == theta[1].argmax()) and (theta[0].argmax() != theta[2].argmax()))
     True
+
+    Topics can be steered by some of their words:
+
+    >>> from gptm import Corpus
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> CTM(2, seed_words={1: ["beans"]}, random_state=0).fit(corpus).topic_words(2)
+    [['tea', 'green'], ['coffee', 'beans']]
     """
 
     def __init__(
@@ -87,6 +103,8 @@ class CTM(TopicModel):
         fit_mean: bool = True,
         init: Any = "gibbs",
         smoothing: float = 0.01,
+        seed_words: Mapping[int | str, Sequence[str | int]] | None = None,
+        seed_weight: float = 2.0,
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -100,6 +118,8 @@ class CTM(TopicModel):
         self.fit_mean = fit_mean
         self.init = init
         self.smoothing = smoothing
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -130,12 +150,14 @@ class GPTM(TopicModel):
     learn_kernel : bool, default=True
         Learn how strong the kernel is; its own scale, as in `2.0 * kernel`, then has no effect beside the
         other terms of a sum. In "map" inference the kernel is always taken as given.
-    fit_mean, init, smoothing, max_iter, tol, random_state, n_jobs, verbose, callback, warm_start
+    fit_mean, init, smoothing, seed_words, seed_weight, max_iter, tol, random_state, n_jobs, verbose, callback,
+    warm_start
         As in `CTM`.
 
     Attributes
     ----------
-    components_, topic_covariance_, mean_, doc_topics_, doc_logits_, doc_variance_, bound_, n_iter_, converged_
+    components_, topic_covariance_, mean_, doc_topics_, doc_logits_, doc_variance_, bound_, n_iter_, converged_,
+    topic_names_
         As in `CTM`.
     kernel_ : Kernel or None
         The kernel with its parameters settled.
@@ -175,6 +197,8 @@ class GPTM(TopicModel):
         fit_mean: bool = True,
         init: Any = "gibbs",
         smoothing: float = 0.01,
+        seed_words: Mapping[int | str, Sequence[str | int]] | None = None,
+        seed_weight: float = 2.0,
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -192,6 +216,8 @@ class GPTM(TopicModel):
         self.fit_mean = fit_mean
         self.init = init
         self.smoothing = smoothing
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state

@@ -7,12 +7,12 @@ from gptm._types import Array
 from gptm.means import Means, explained
 
 
-def update_beta(expected: Array, smoothing: float) -> Array:
-    """Topics (V, K) from expected word-topic counts, eq. 8; columns sum to one.
+def update_beta(expected: Array, prior: float | Array) -> Array:
+    """Topics (V, K) from expected word-topic counts, eq. 8, and pseudo-counts; columns sum to one.
 
     A topic without any count keeps no shape of its own and becomes uniform.
     """
-    beta_T = expected + smoothing
+    beta_T = expected + prior
     totals = beta_T.sum(0)
     return np.where(totals > 0, beta_T, 1.0) / np.where(totals > 0, totals, len(beta_T))
 

@@ -128,6 +128,7 @@ def save_model(
     }
     names = getattr(model, "feature_names_in_", None)
     header["vocabulary"] = None if names is None else [str(name) for name in names]
+    header["topic_names"] = getattr(model, "topic_names_", None)
     header["kernel"] = _encode(getattr(model, "kernel_", None), tensors, "kernel")
     for name, array in model._bound_kernel.arrays().items():
         tensors[f"training.{name}"] = np.ascontiguousarray(array)
@@ -258,6 +259,7 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
         setattr(model, name, header["scalars"][name])
     if header["vocabulary"] is not None:
         model.feature_names_in_ = np.array(header["vocabulary"], dtype=object)
+    model.topic_names_ = header.get("topic_names")  # not in files of older versions
     kernel = _decode(header["kernel"], tensors)
     training = {
         name.removeprefix("training."): array
@@ -329,6 +331,11 @@ def _storable(name: str, value: Any) -> Any:
     """A parameter as it can be kept: what only lives in a process is left out, and said so."""
     if name == "callback":
         return None
+    if name == "seed_words" and value is not None:  # words may come as a set, a series, an array
+        return {
+            topic: [words] if isinstance(words, str) else list(words)
+            for topic, words in value.items()
+        }
     if name == "random_state" and value is not None and not isinstance(value, int | np.integer):
         warn(
             f"random_state={value!r} cannot be saved; the loaded model has random_state=None.",
@@ -354,6 +361,12 @@ def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
     if isinstance(value, list | tuple):
         items = [_encode(item, tensors, f"{path}.{i}") for i, item in enumerate(value)]
         return {"list": items} if isinstance(value, list) else {"tuple": items}
+    if isinstance(value, dict):
+        pairs = [
+            (_encode(k, tensors, path), _encode(v, tensors, f"{path}.{k}"))
+            for k, v in value.items()
+        ]
+        return {"dict": pairs}
     if isinstance(value, Kernel | gp.Kernel) and _is_public(value):
         params = value.get_params(deep=False)
         return {
@@ -389,6 +402,8 @@ def _decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
         return [_decode(item, tensors) for item in value["list"]]
     if "tuple" in value:
         return tuple(_decode(item, tensors) for item in value["tuple"])
+    if "dict" in value:
+        return {_decode(k, tensors): _decode(v, tensors) for k, v in value["dict"]}
     params = {k: _decode(v, tensors) for k, v in value["params"].items()}
     if "gptm" in value:
         kind = _named_class(kernels, value["gptm"], Kernel)

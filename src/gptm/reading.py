@@ -26,6 +26,7 @@ class Reading:
     doc_variance_: Array
     doc_lengths_: Array
     _bound_kernel: BoundKernel
+    topic_names_: list[str | None] | None
     _coherence: Array
     _doc_topics: Array | None
 
@@ -66,7 +67,8 @@ class Reading:
             - coherence: whether the ten most probable words occur in the same training documents
               (`gptm.metrics.npmi_coherence`);
             - exclusivity: whether the other topics leave these ten words alone (`gptm.metrics.exclusivity`);
-            - share: of the training words.
+            - share: of the training words;
+            - name: first of all, where `seed_words` named topics.
 
         Examples
         --------
@@ -81,13 +83,16 @@ class Reading:
         check_is_fitted(self)
         check_number("n_words", n_words, least=1, integer=True)
         unknown = np.full(len(self.components_), np.nan)  # in files of older versions
-        return tables.topic_table(
+        table = tables.topic_table(
             self.components_,
             tables.topic_shares(self.doc_topics_, self.doc_lengths_),
             getattr(self, "_coherence", unknown),
             tables.word_names(self, feature_names),
             n_words,
         )
+        if (given := getattr(self, "topic_names_", None)) is not None:
+            table.insert(0, "name", [name or "" for name in given])
+        return table
 
     def representative_documents(
         self, topic: int, n: int = 5, *, corpus: Corpus | None = None

@@ -9,6 +9,7 @@ from gptm import em
 from gptm._types import Array
 from gptm.gibbs import run_gibbs
 from gptm.mstep import update_beta
+from gptm.seeds import grow, plant
 from gptm.spectral import spectral_topics
 
 CHAINS = 4  # Gibbs runs to choose from: single runs differ much, and the bound tells (measured)
@@ -27,19 +28,20 @@ def make_start(
 ) -> Start:
     """The start that `init` names, or the given (K, V) topics."""
     counts = problem.counts
-    if not isinstance(init, str):
+    if not isinstance(init, str):  # as users order them
         beta_T = np.asarray(init, dtype=np.float64).T
-    elif init == "gibbs":
+        return Start(em.initial_state(problem, _floored(beta_T)))
+    if init == "gibbs":
         return _best_gibbs_run(problem, n_components, rng)
-    elif init == "random":
-        beta_T = _random_topics(counts, n_components, rng)
+    complete = True
+    if init == "random":
+        beta_T = grow(_random_topics(counts, n_components, rng), problem.seeds, counts)
     else:
         try:
-            beta_T = spectral_topics(counts, n_components)
+            beta_T = plant(spectral_topics(counts, n_components), problem.seeds, counts.sum())
         except KeyboardInterrupt:
-            beta_T = _random_topics(counts, n_components, rng)
-            return Start(em.initial_state(problem, _floored(beta_T)), complete=False)
-    return Start(em.initial_state(problem, _floored(beta_T)))
+            beta_T, complete = _random_topics(counts, n_components, rng), False
+    return Start(em.initial_state(problem, _floored(beta_T)), complete)
 
 
 def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.RandomState) -> Start:
@@ -49,9 +51,13 @@ def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.Rando
     best: em.State | None = None
     for seed in seeds:
         found, complete = run_gibbs(
-            problem.counts, n_components, np.random.RandomState(seed), n_jobs=problem.n_jobs
+            problem.counts,
+            n_components,
+            np.random.RandomState(seed),
+            n_jobs=problem.n_jobs,
+            seeds=problem.seeds,
         )
-        beta_T = _floored(update_beta(found.word_topic, problem.smoothing))
+        beta_T = _floored(update_beta(found.word_topic, problem.prior))
         state = em.initial_state(problem, beta_T, found.posterior)
         if not complete:
             return Start(best or state, complete=False)

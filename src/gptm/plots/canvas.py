@@ -75,12 +75,15 @@ def as_dates(axis: Any) -> None:
 def topic_labels(
     model: Any, n_words: int = 3, feature_names: Sequence[str] | None = None
 ) -> list[str]:
-    """Topics by their most probable words; by number where there are no words, or the same ones twice."""
+    """Topics by the users' names or their most probable words; by number where there are none, or the same twice."""
     K = len(model.components_)
     if feature_names is None and getattr(model, "feature_names_in_", None) is None:
-        return [f"topic {i}" for i in range(K)]
-    names = word_names(model, feature_names)
-    labels = [", ".join(words) for words in list_words(model.components_, names, n_words)]
+        labels = [f"topic {i}" for i in range(K)]
+    else:
+        words = list_words(model.components_, word_names(model, feature_names), n_words)
+        labels = [", ".join(own) for own in words]
+    given = getattr(model, "topic_names_", None) or [None] * K
+    labels = [name or label for name, label in zip(given, labels, strict=True)]
     times = Counter(labels)
     return [f"{label} ({i})" if times[label] > 1 else label for i, label in enumerate(labels)]
 
