@@ -22,6 +22,9 @@ from gptm.metadata import as_name
 Cells = Sequence[Any]
 Table = Mapping[str, Cells]
 Guess = tuple[str, str]  # kind, reason
+Ids = Mapping[str, int]  # from the ids of documents to their rows
+
+_NO_IDS: Ids = {}
 
 _MOST = 0.95  # share of the cells that must be of a kind; the others are noted
 _LONG = 200  # characters beyond which strings that are not counted are not kept either
@@ -60,17 +63,18 @@ def _text_score(name: str, cells: Cells) -> float:
     if not known:
         return 0.0
     words = [word.lower() for cell in known for word in _WORD.findall(cell[:2000])]
-    few = len(known) >= 20 and len(set(known)) <= len(known) / 5  # names that repeat
+    few = len(known) >= 20 and len(set(known)) <= len(known) / 5
     addresses = sum(_is_address(cell) for cell in known) > len(known) / 2
     lists = as_list(known[0]) is not None
-    if few or addresses or lists or len(words) < 1.5 * len(known):
+    if addresses or lists or len(words) < 1.5 * len(known):
         return 0.0
     # A list of ids has letters too, but not mainly: weigh by how much of the column is words.
     length = sum(min(len(cell), 2000) for cell in known)
     share = sum(map(len, words)) / length
     if share < 0.4:
         return 0.0
-    return length / len(cells) * (2 if _TEXT_NAMES.fullmatch(name) else 1)
+    # Names that repeat are counted only where there is nothing better.
+    return length / len(cells) * (2 if _TEXT_NAMES.fullmatch(name) else 1) * (0.01 if few else 1)
 
 
 def _is_address(cell: str) -> bool:
@@ -89,25 +93,33 @@ def guess_id(table: Table, text: Container[str] = ()) -> tuple[str, str] | None:
             return name, "all different, and called like an id"
     for name in unique:
         if any(as_number(cell) is None for cell in islice(candidates[name], 50)):
-            ids = {as_name(cell) for cell in candidates[name]}
+            ids = rows_by_id([as_name(cell) for cell in candidates[name]])
             for other, cells in candidates.items():
                 if other != name and _are_links(cells, ids):
                     return name, f"all different, and {other!r} links to it"
     return None
 
 
-def guess_kind(name: str, cells: Cells, ids: Container[str] = ()) -> Guess:
-    """What a column other than the text and the id holds."""
+def rows_by_id(ids: Sequence[str]) -> Ids:
+    """The row of each id; the first one where it repeats."""
+    rows: dict[str, int] = {}
+    for row, one in enumerate(ids):
+        rows.setdefault(one, row)
+    return rows
+
+
+def guess_kind(name: str, cells: Cells, ids: Ids = _NO_IDS) -> Guess:
+    """What a column other than the text and the id holds; `ids` are those of the documents."""
     known = [cell for cell in cells if not is_missing(cell)]
     if not known:
         return "ignore", "no values"
     if all(map(is_moment, known)):
         return "date", "dates"
     if _mostly(known, lambda cell: as_list(cell) is not None):
-        return _guess_list(known, ids)
+        return _guess_list(cells, known, ids)
     if all(isinstance(cell, bool) for cell in known):
         return "category", "true or false"
-    if ids and _LINK_NAMES.search(name) and _are_links(known, ids):
+    if ids and _LINK_NAMES.search(name) and _are_links(cells, ids):
         return "links", "called like links, and holds ids of documents"
     if _mostly(known, lambda cell: as_number(cell) is not None):
         return _guess_number(name, known)
@@ -116,13 +128,13 @@ def guess_kind(name: str, cells: Cells, ids: Container[str] = ()) -> Guess:
     dates = _guess_date(known)
     if dates is not None:
         return dates
-    if ids and _are_links(known, ids):
+    if ids and _are_links(cells, ids):
         return "links", "holds ids of documents"
     return _guess_names(known)
 
 
-def _guess_list(known: list[Any], ids: Container[str]) -> Guess:
-    if ids and _are_links(known, ids):
+def _guess_list(cells: Cells, known: list[Any], ids: Ids) -> Guess:
+    if ids and _are_links(cells, ids):
         return "links", "lists of ids of documents"
     vectors = [as_vector(cell) for cell in islice(known, 200)]
     lengths = {None if one is None else len(one) for one in vectors}
@@ -185,12 +197,16 @@ def _guess_names(known: list[str]) -> Guess:
     return "note", "strings that hardly repeat"
 
 
-def _are_links(cells: Cells, ids: Container[str]) -> bool:
-    """Whether at least half of the things in the cells are ids of documents, as `kernel='auto'` asks."""
+def _are_links(cells: Cells, ids: Ids) -> bool:
+    """Whether half of the things in the cells are ids, and some of other documents, as `kernel='auto'` asks."""
     things: set[str] = set()
-    for cell in islice((cell for cell in cells if not is_missing(cell)), 5000):
-        things.update(as_links(cell, ids))
-    return bool(things) and 2 * sum(one in ids for one in things) >= len(things)
+    elsewhere = False
+    present = ((row, cell) for row, cell in enumerate(cells) if not is_missing(cell))
+    for row, cell in islice(present, 5000):
+        links = as_links(cell, ids)
+        things.update(links)
+        elsewhere = elsewhere or any(ids.get(link, row) != row for link in links)
+    return elsewhere and 2 * sum(one in ids for one in things) >= len(things)
 
 
 def _distinct(cells: Cells) -> int:

@@ -20,7 +20,8 @@ from gptm.files.table import Table
 from gptm.words import Counting, Words, WordsReport
 
 _CHUNK_ROWS = 1000
-_CHUNK_SIZE = 1 << 22  # characters
+_CHUNK_SIZE = 1 << 20  # characters
+_CHUNK_LEAST = 20  # rows, so that there is something to guess by where texts are long
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ def read(
 ) -> Reading:
     """Documents of a file or folder as counts, with their metadata.
 
-    The file is read in pieces, and the texts are not kept, so that memory follows the counts and not the texts.
+    The file is read in pieces, and the texts are not kept, so that memory follows the counts and not the texts. In all
+    columns but the text an empty cell, NA, NaN, null and None mean missing. The ids are in `corpus.ids`, and in the
+    metadata both as the index and as a column.
 
     Parameters
     ----------
@@ -141,6 +144,7 @@ def read(
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
         sample, chunks = _sampled(source, log)
         plan = make_plan(sample, text, id, kinds, more=metadata is not None)
+        del sample
         found = _count_rows(source, chunks, plan, counting, keep_texts, log)
     return _finish(found, plan, metadata, encoding, log)
 
@@ -206,6 +210,7 @@ def read_documents(
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
         sample, chunks = _sampled(source, log)
         plan = make_plan(sample, text, id, kinds, more=metadata is not None, new=True)
+        del sample
         found = _count_rows(source, chunks, plan, counting, keep_texts, log)
     return _finish(found, plan, metadata, encoding, log)
 
@@ -300,6 +305,7 @@ def _count_rows(
         if texts is not None:
             texts.extend(one[:end] for one in some)
         source.report()
+        del chunk, some  # before the next one is read
     counts, vocabulary, report = counting.finish()
     return _Found(source.format, counts, vocabulary, report, counting.words, table, texts)
 
@@ -343,7 +349,8 @@ def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
     for row in rows:
         chunk.append(row)
         size += sum(len(cell) for cell in row[1].values() if isinstance(cell, str))
-        if len(chunk) >= _CHUNK_ROWS or size >= _CHUNK_SIZE:
+        enough = size >= _CHUNK_SIZE and len(chunk) >= _CHUNK_LEAST
+        if enough or len(chunk) >= _CHUNK_ROWS:
             yield chunk
             chunk, size = [], 0
     if chunk:

@@ -1,6 +1,6 @@
 """Metadata that grow row by row, and become typed columns at the end."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from gptm.files.cells import (
     is_missing,
 )
 from gptm.files.columns import Column, Columns
-from gptm.files.guess import guess_id, guess_kind, is_ambiguous
+from gptm.files.guess import guess_id, guess_kind, is_ambiguous, rows_by_id
 from gptm.files.problems import ProblemLog
 from gptm.files.rows import Row
 from gptm.metadata import as_name
@@ -74,7 +74,7 @@ class Table:
         table = {name: self.column(name) for name in self.cells}
         id_column = self._id_column(table, told)
         ids = None if id_column is None else self._ids(table[id_column.name], log)
-        names = frozenset() if ids is None else frozenset(ids)
+        rows = {} if ids is None else rows_by_id(ids.tolist())
         found: dict[str, Column] = {one.name: one for one in known}
         frame: dict[str, Any] = {}
         for name, cells in table.items():
@@ -83,12 +83,12 @@ class Table:
                 found[name] = id_column
                 frame[name] = pd.Categorical(ids, categories=list(dict.fromkeys(ids)))
                 continue
-            kind, why = (told[name], "as told") if name in told else guess_kind(name, cells, names)
+            kind, why = (told[name], "as told") if name in told else guess_kind(name, cells, rows)
             found[name] = Column(name, kind, why)
             if name not in told and is_ambiguous(kind, cells):
                 log.add("ambiguous dates", None, f"column {name!r}", count=len(cells))
             if kind != "ignore":
-                frame[name] = typed(name, kind, cells, self.lines, names, log)
+                frame[name] = typed(name, kind, cells, self.lines, rows, log)
         metadata = pd.DataFrame(frame, index=None if ids is None else pd.Index(ids, dtype=object))
         return (metadata if len(frame) else None), ids, Columns(list(found.values()))
 
@@ -120,7 +120,7 @@ def typed(
     kind: str,
     cells: Sequence[Any],
     lines: Sequence[int],
-    ids: frozenset[str],
+    ids: Container[str],
     log: ProblemLog,
 ) -> Any:
     """A column as the kernels read it; cells of another kind become missing and are noted."""
