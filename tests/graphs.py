@@ -3,8 +3,9 @@
 import numpy as np
 
 from gptm import kernels as k
+from gptm.kernels.network import KAPPA
 
-KAPPA, NU = k.Graph("links").kappa, k.Graph("links").nu
+NU = k.Graph("links").nu
 
 
 def undirected(A):

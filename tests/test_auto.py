@@ -81,7 +81,7 @@ def test_auto_fits_all_of_them_together(caplog):
         who=list("aabbccaabbcc"),
     )
     model = GPTM(2, random_state=0, max_iter=3, tol=0.5).fit(X, metadata=table)
-    assert len(model.kernel_.get_params()["kernel"].terms) == 4
+    assert len(model.kernel_.terms) == 4
     theta = model.transform(np.zeros((2, 6)), metadata=table[:2])
     assert_allclose(theta.sum(1), 1)
 

@@ -89,7 +89,7 @@ class Case:
         return state, em.update_means(self.problem, state)
 
     def F(self, state):
-        return document_means(residuals(state.view, state.means), state.posterior.lam, state.means)
+        return document_means(state.view, state.means)
 
     def q_F(self, state):
         """Mean and covariance of the optimal q(F), by the reference."""
@@ -410,7 +410,7 @@ def test_means_of_a_kernel_without_covariances(c):
     for op in (Diagonal(np.full(7, c)), Spectral.from_dense(c * np.eye(7))):
         view = view_logits(op, p.lam)
         means = solve_means(op, view, np.zeros(3), diagonalise(p.Sigma, np.eye(3)))
-        F = document_means(residuals(view, means), p.lam, means)
+        F = document_means(view, means)
         assert_allclose(F, expected, rtol=1e-9, atol=1e-12)
 
 

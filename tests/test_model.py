@@ -225,9 +225,11 @@ def test_variational_bound_is_that_of_the_fitted_attributes(mode, learn_kernel, 
         random_state=0,
     )
     fit_quietly(model, X, metadata=metadata)
-    Kxx = smooth(metadata["t"].to_numpy(), 2.0) + np.eye(len(X))
+    weights = np.ones(2)
     if learn_kernel:
-        Kxx = Kxx / 2  # strength is defined once: the mean diagonal is one and B holds the rest
+        weights = np.array([term.scale for term in model.kernel_.terms])
+        assert_allclose(weights.sum(), 1.0)  # strength is defined once: B holds the rest
+    Kxx = weights[0] * smooth(metadata["t"].to_numpy(), 2.0) + weights[1] * np.eye(len(X))
     expected = naive.bound_collapsed(
         X,
         model.components_,

@@ -53,7 +53,7 @@ def from_groups(Kuu, groups, floor=0.0):
 
 
 def built(structure, exact=0):
-    return build_operator(structure, exact, several=exact), structure.to_dense()
+    return build_operator(structure, exact=exact, several=exact), structure.to_dense()
 
 
 def rows_of(seed, n, width):

@@ -52,7 +52,7 @@ class Fitted:
         view = view_logits(operator, p.lam)
         means = solve_means(operator, view, p.mu, diagonalise(p.Sigma, self.B))
         a = residuals(view, means)
-        self.F, alpha = document_means(a, p.lam, means), dual_coefficients(a, means)
+        self.F, alpha = document_means(view, means), dual_coefficients(a, means)
         beta_T = np.ascontiguousarray(p.beta.T)
         self.parameters = Parameters(beta_T, p.mu, p.Sigma, self.B, alpha, self.F)
         self.cross = SpectralCross(operator, self.Ktx, self.Ktt)

@@ -25,7 +25,6 @@ from gptm.estep import Posterior, expected_theta
 from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
 from gptm.metadata import as_frame
-from gptm.operators import Operator
 from gptm.parallel import helpers, interruptible, single_threaded_blas
 from gptm.progress import Progress
 from gptm.reading import Reading
@@ -278,7 +277,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             bound_kernel = self._bind_kernel(
                 Documents(counts.shape[0], frame, counts, y, self.n_jobs)
             )
-            problem = self._problem(counts, interruptible(lambda: bound_kernel.operator))
+            problem = interruptible(lambda: self._problem(counts, bound_kernel))
             problem.seeds = seeds.counts
             if problem.coregionalization != "none":
                 progress.say(f"kernel ready  {progress.elapsed()}")
@@ -296,7 +295,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 tol=self.tol,
                 after_iteration=lambda number, now: self._after_iteration(progress, number, now),
             )
-            self._store(bound_kernel, problem, result.state)
+            self._store(bound_kernel, problem, em.normalised(problem, result.state))
         self.topic_names_ = seeds.names
         self.bound_ = np.array(result.bounds)
         self.n_iter_ = len(result.bounds)
@@ -325,7 +324,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _bind_kernel(self, documents: Documents) -> BoundKernel:
         return NothingBound(documents.n)
 
-    def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:
+    def _problem(self, counts: csr_matrix, bound_kernel: BoundKernel, **choices: Any) -> em.Problem:
         without_kernel = {
             "inference": "variational",
             "coregionalization": "none",
@@ -333,7 +332,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         }
         return em.Problem(
             counts,
-            operator,
+            choices.pop("operator", None) or bound_kernel.operator,
             learn_covariance=self.topic_covariance == "full",
             fit_mean=self.fit_mean,
             smoothing=self.smoothing,
@@ -371,7 +370,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.mean_ = state.means.mu
         self.doc_logits_, self.doc_variance_ = state.posterior
         self._doc_topics = None
-        self._bound_kernel = bound_kernel
+        self._bound_kernel = bound_kernel if state.terms is None else state.terms.bound
         self._joint = problem.inference == "map" and problem.coregionalization != "none"
         self.doc_lengths_ = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
         self._coherence = metrics.npmi_coherence(state.components, problem.counts, N_SCORED)

@@ -1,6 +1,6 @@
 """Expectation maximisation, as a list of named steps.
 
-    topics -> documents -> means -> covariance -> strength -> bound
+    topics -> documents -> means -> covariance -> strength -> kernel -> bound
 
 Each step takes a `State` and returns a new one; none lowers the bound of its inference. Topics come first so
 that the bound of an iteration is that of the very parameters it leaves behind.
@@ -8,7 +8,6 @@ that the bound of an iteration is that of the very parameters it leaves behind.
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import islice
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +16,9 @@ from scipy.sparse import csr_matrix
 from gptm import bound, mstep
 from gptm._types import Array
 from gptm.estep import Posterior, Prior, Statistics, infer_documents
-from gptm.means import Means, diagonalise, document_means, residuals, solve_means, view_logits
+from gptm.kernels.terms import Terms
+from gptm.learning import learn_parameters
+from gptm.means import Means, diagonalise, document_means, solve_means, view_logits
 from gptm.operators import Operator, View
 
 Coregionalization = Literal["identity", "shared", "free", "none"]
@@ -37,11 +38,16 @@ class State(NamedTuple):
     B: Array  # (K, K) coregionalisation
     strength: float  # b of B = b I or b Sigma
     posterior: Posterior  # lam, nu2 (D, K)
+    terms: Terms | None  # the kernel, where parameters of its own are learnt
+    operator: Operator  # how to solve with it
     view: View  # lam as the kernel sees it
     means: Means  # q(F) and mu
     F: Array  # (D, K) document means
     statistics: Statistics | None  # of the last document step
     bound: float
+    iteration: int = 0
+    kernel_learnt: int = 0  # the last iteration that looked at the kernel's parameters
+    kernel_due: bool = False  # whether the next one has to
 
     @property
     def components(self) -> Array:
@@ -66,9 +72,11 @@ class Problem:
         fit_mean: bool,
         smoothing: float,
         n_jobs: int | None,
+        terms: Terms | None = None,
     ):
         self.counts = counts
-        self.operator = operator
+        self.operator = operator  # of the kernel as it is at first
+        self.terms = terms
         self.inference = inference
         self.coregionalization = coregionalization
         self.learn_covariance = learn_covariance
@@ -85,6 +93,12 @@ class Problem:
     @cached_property
     def rank(self) -> int:
         return self.operator.log_pseudo_determinant()[1]
+
+    @cached_property
+    def origin(self) -> Array:
+        """Logarithms of the kernel's learnable parameters at first."""
+        found = [] if self.terms is None else self.terms.learnables()
+        return np.log([one.value for one in found])
 
 
 def update_topics(problem: Problem, state: State) -> State:
@@ -108,16 +122,19 @@ def update_documents(problem: Problem, state: State) -> State:
         n_jobs=problem.n_jobs,
         with_expected=True,
     )
-    view = view_logits(problem.operator, posterior.lam)
+    view = view_logits(state.operator, posterior.lam)
     return state._replace(posterior=posterior, statistics=statistics, view=view)
 
 
 def update_means(problem: Problem, state: State) -> State:
     """q(F), or F, and mu at their joint optimum for the present Sigma and B."""
     basis = diagonalise(state.Sigma, state.B)
-    mu = None if problem.fit_mean else np.zeros(len(state.Sigma))
-    means = solve_means(problem.operator, state.view, mu, basis)
+    means = solve_means(state.operator, state.view, _given_mean(problem, state), basis)
     return state._replace(means=means)
+
+
+def _given_mean(problem: Problem, state: State) -> Array | None:
+    return None if problem.fit_mean else np.zeros(len(state.Sigma))
 
 
 def update_covariance(problem: Problem, state: State) -> State:
@@ -148,20 +165,35 @@ def update_strength(problem: Problem, state: State) -> State:
     return update_means(problem, state)
 
 
+def update_kernel(problem: Problem, state: State) -> State:
+    """Weights, length-scales and the like by their evidence: at every power of two, as they settle soon and cost."""
+    due = state.kernel_due or (state.iteration > 1 and state.iteration & (state.iteration - 1) == 0)
+    if state.terms is None or not due or len(problem.origin) == 0:
+        return state
+    mu = _given_mean(problem, state)
+    terms, operator, view, means = learn_parameters(
+        state.terms, state.operator, state.view, mu, state.means.basis, problem.origin
+    )
+    return state._replace(
+        terms=terms,
+        operator=operator,
+        view=view,
+        means=means,
+        kernel_learnt=state.iteration,
+        kernel_due=False,
+    )
+
+
 def measure_bound(problem: Problem, state: State) -> State:
     """F for the next prior, and the bound."""
     assert state.statistics is not None
     words = float(state.statistics.terms.sum())
     if problem.inference == "map" and problem.coregionalization != "none":
-        value = bound.map_bound(problem.operator, state.means, state.posterior, words, state.B)
+        value = bound.map_bound(state.operator, state.means, state.posterior, words, state.B)
     else:
-        value = bound.variational_bound(problem.operator, state.means, state.posterior, words)
+        value = bound.variational_bound(state.operator, state.means, state.posterior, words)
     value += bound.log_prior_of_topics(state.beta_T, problem.prior)
-    return state._replace(bound=value, F=_means_of(state.view, state.posterior, state.means))
-
-
-def _means_of(view: View, posterior: Posterior, means: Means) -> Array:
-    return document_means(residuals(view, means), posterior.lam, means)
+    return state._replace(bound=value, F=document_means(state.view, state.means))
 
 
 STEPS: tuple[Callable[[Problem, State], State], ...] = (
@@ -170,6 +202,7 @@ STEPS: tuple[Callable[[Problem, State], State], ...] = (
     update_means,
     update_covariance,
     update_strength,
+    update_kernel,
     measure_bound,
 )
 
@@ -207,9 +240,19 @@ def initial_state(
     view = view_logits(problem.operator, posterior.lam)
     mu = None if problem.fit_mean else np.zeros(K)
     means = solve_means(problem.operator, view, mu, diagonalise(Sigma, B))
-    F = _means_of(view, posterior, means)
     state = State(
-        beta_T, Sigma, B, strength, posterior, view, means, F, statistics=None, bound=-np.inf
+        beta_T,
+        Sigma,
+        B,
+        strength,
+        posterior,
+        problem.terms,
+        problem.operator,
+        view,
+        means,
+        document_means(view, means),
+        statistics=None,
+        bound=-np.inf,
     )
     return settle_strength(problem, state) if open_strength else state
 
@@ -226,7 +269,7 @@ def settle_strength(problem: Problem, state: State) -> State:
         before, share = share, np.trace(state.B) / np.trace(state.B + state.Sigma)
         if abs(share - before) < SETTLED:
             break
-    return state._replace(F=_means_of(state.view, state.posterior, state.means))
+    return state._replace(F=document_means(state.view, state.means))
 
 
 def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
@@ -242,9 +285,32 @@ def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
 def iterate(problem: Problem, state: State) -> Iterator[State]:
     """The states after each pass over the steps, without end."""
     while True:
-        for step in STEPS:
-            state = step(problem, state)
+        state = advance(problem, state)
         yield state
+
+
+def advance(problem: Problem, state: State) -> State:
+    """The state after one pass over the steps."""
+    state = state._replace(iteration=state.iteration + 1)
+    for step in STEPS:
+        state = step(problem, state)
+    return state
+
+
+def normalised(problem: Problem, state: State) -> State:
+    """The same model with the kernel at a mean variance of one, and its strength where it belongs: in B."""
+    if state.terms is None or state.terms is problem.terms:
+        return state
+    terms, factor = state.terms.normalised()
+    operator = terms.operator(state.operator)
+    state = state._replace(
+        terms=terms,
+        operator=operator,
+        view=operator.view(state.view.Y, state.view),
+        B=factor * state.B,
+        strength=factor * state.strength,
+    )
+    return update_means(problem, state)
 
 
 class Result(NamedTuple):
@@ -263,20 +329,22 @@ def run(
     tol: float,
     after_iteration: Callable[[int, State], bool],
 ) -> Result:
-    """Iterate until the bound rises by less than `tol` of its value.
+    """Iterate until the bound rises by less than `tol` of its value, the kernel's parameters included.
 
     `after_iteration(iteration, state)` stops it when it returns True. Ctrl-C leaves the state of the last
     complete iteration.
     """
     bounds: list[float] = []
     try:
-        states = islice(iterate(problem, state), max_iter)
-        for iteration, state in enumerate(states, start=1):
+        for iteration in range(1, max_iter + 1):
+            state = advance(problem, state)
             bounds.append(state.bound)
             if after_iteration(iteration, state):
                 return Result(state, bounds, "callback")
             if iteration > 1 and abs(bounds[-1] - bounds[-2]) <= tol * abs(bounds[-2]):
-                return Result(state, bounds, "converged")
+                if len(problem.origin) == 0 or state.kernel_learnt >= state.iteration - 1:
+                    return Result(state, bounds, "converged")
+                state = state._replace(kernel_due=True)
     except KeyboardInterrupt:
         return Result(state, bounds, "interrupt")
     return Result(state, bounds, "max_iter")

@@ -69,9 +69,9 @@ def residuals(view: View, means: Means) -> Array:
     return view.residuals(means.basis.b, means.directions)
 
 
-def document_means(a: Array, lam: Array, means: Means) -> Array:
+def document_means(view: View, means: Means) -> Array:
     """F (D, K), eq. 14: what the residuals leave of lam - mu."""
-    return (_with_ones(lam) @ means.directions - a) @ means.basis.T_inv
+    return view.fitted(means.basis.b, means.directions) @ means.basis.T_inv
 
 
 def dual_coefficients(a: Array, means: Means) -> Array:

@@ -17,8 +17,8 @@ from gptm.estep import Posterior
 from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
 from gptm.kernels.base import check_memory
 from gptm.kernels.identity import NothingBound
+from gptm.kernels.terms import Terms
 from gptm.means import dual_coefficients, residuals
-from gptm.operators import Operator
 
 
 class CTM(TopicModel):
@@ -232,29 +232,37 @@ class GPTM(TopicModel):
         check_choice("coregionalization", self.coregionalization, ("free", "shared", "identity"))
 
     @property
-    def _learns_strength(self) -> bool:
+    def _learns_kernel(self) -> bool:
         return bool(self.learn_kernel) and self.inference == "variational"
 
     def _bind_kernel(self, documents: Documents) -> BoundKernel:
         kernel = resolve_kernel(self.kernel, documents.frame)
         if kernel is None:
             return NothingBound(documents.n)
-        bound_kernel = clone(kernel).bind(documents)  # kernel_ must not change with kernel
-        average = bound_kernel.mean_diagonal()
-        if self._learns_strength and average > 0 and not np.isclose(average, 1.0, rtol=1e-12):
-            return bound_kernel.scaled(1.0 / average)  # strength is defined once: in B
-        return bound_kernel
+        return clone(kernel).bind(documents)  # kernel_ must not change with kernel
 
-    def _problem(self, counts: csr_matrix, operator: Operator, **choices: Any) -> em.Problem:
-        if not operator.trace(np.zeros(1))[0] > 0:  # no kernel, or one that is zero throughout
-            return super()._problem(counts, operator)
+    def _problem(self, counts: csr_matrix, bound_kernel: BoundKernel, **choices: Any) -> em.Problem:
+        if isinstance(bound_kernel, NothingBound) or not bound_kernel.mean_diagonal() > 0:
+            return super()._problem(
+                counts, bound_kernel
+            )  # no kernel, or one that is zero throughout
+        terms = self._terms(bound_kernel) if self._learns_kernel else None
         return super()._problem(
             counts,
-            operator,
+            bound_kernel,
+            operator=bound_kernel.operator if terms is None else terms.bound.operator,
+            terms=terms,
             inference=self.inference,
             coregionalization=self.coregionalization,
-            learn_strength=self._learns_strength,
+            learn_strength=self._learns_kernel,
         )
+
+    def _terms(self, bound_kernel: BoundKernel) -> Terms:
+        """What is learnt of the kernel, from where the last fit left it if it is to go on."""
+        terms = Terms.of(bound_kernel)
+        learnt = getattr(self, "kernel_", None) if self.warm_start else None
+        resumed = None if learnt is None else terms.resumed(learnt)
+        return terms if resumed is None else resumed
 
     def _resumed_kernel(self, problem: em.Problem) -> dict[str, Any]:
         """The learnt strength in the form that the present choice of B takes."""
@@ -269,7 +277,7 @@ class GPTM(TopicModel):
     def _store(self, bound_kernel: BoundKernel, problem: em.Problem, state: em.State) -> None:
         super()._store(bound_kernel, problem, state)
         self.kernel_: Kernel | None = (
-            None if isinstance(bound_kernel, NothingBound) else bound_kernel.kernel
+            None if isinstance(bound_kernel, NothingBound) else self._bound_kernel.kernel
         )
         self.coregionalization_ = state.B
         self.doc_means_ = state.F

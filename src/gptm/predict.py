@@ -89,8 +89,8 @@ def infer_new_jointly(
         above = posterior.lam - F_bar
         view = view_logits(operator, above)
         means = solve_means(operator, view, parameters.mu, basis)
-        a = residuals(view, means)
-        image = np.stack([document_means(a, above, means), dual_coefficients(a, means)])
+        alpha = dual_coefficients(residuals(view, means), means)
+        image = np.stack([document_means(view, means), alpha])
         return image, value
 
     x, converged = climb(update, np.zeros((2, n, K)), tol=_JOINT_TOL, max_iter=_JOINT_ITERATIONS)

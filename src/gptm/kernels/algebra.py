@@ -1,15 +1,23 @@
 """Kernels made of kernels: sums, products, multiples."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel
+from gptm.kernels.base import BoundKernel, Documents, Kernel, Learnable
 from gptm.kernels.points import PointBound
-from gptm.operators import Placement, Structure, sum_placements, sum_structures
+from gptm.operators import (
+    Placement,
+    Structure,
+    Tangent,
+    sum_placements,
+    sum_structures,
+    sum_tangents,
+)
 
 
 class Composite(Kernel):
@@ -46,6 +54,8 @@ class Composite(Kernel):
 class CompositeBound(BoundKernel):
     """A composition, bound part by part."""
 
+    kernel: Any
+
     def __init__(self, kernel: Composite, bounds: list[BoundKernel]):
         self.bounds = bounds
         self.kernel = kernel.rebuild([bound.kernel for bound in bounds])
@@ -62,6 +72,32 @@ class CompositeBound(BoundKernel):
     def read(self, new: Documents) -> list[Any]:
         return [bound.read(new) for bound in self.bounds]
 
+    def learnables(self) -> list[Learnable]:
+        return [found for bound in self.bounds for found in self._open_in(bound)]
+
+    def moved(self, values: Sequence[float]) -> BoundKernel:
+        parts, rest = [], list(values)
+        for bound in self.bounds:
+            n = len(self._open_in(bound))
+            parts.append(bound.moved(rest[:n]) if n else bound)
+            rest = rest[n:]
+        return type(self)(self.kernel, parts)
+
+    def _open_in(self, bound: BoundKernel) -> list[Learnable]:
+        """What is learnt of a part."""
+        return bound.learnables()
+
+    def learnt_by(self, kernel: Kernel) -> list[float] | None:
+        if not isinstance(kernel, Composite) or len(kernel.parts) != len(self.bounds):
+            return None
+        values: list[float] = []
+        for bound, part in zip(self.bounds, kernel.parts, strict=True):
+            found = bound.learnt_by(part)
+            if found is None:
+                return None
+            values += found if self._open_in(bound) else []
+        return values
+
     def arrays(self) -> dict[str, np.ndarray]:
         return {
             f"{position}.{key}": value
@@ -76,6 +112,11 @@ class SumBound(CompositeBound):
     @cached_property
     def structure(self) -> Structure:
         return sum_structures([bound.structure for bound in self.bounds])
+
+    def tangents(self) -> list[Tangent]:
+        return sum_tangents(
+            [bound.structure for bound in self.bounds], [bound.tangents() for bound in self.bounds]
+        )
 
     def place(self, new: list[Any], joint: bool = False) -> Placement:
         pairs = zip(self.bounds, new, strict=True)
@@ -109,11 +150,12 @@ class SumBound(CompositeBound):
 class ScaledBound(CompositeBound):
     """One kernel times a number."""
 
-    kernel: "Scaled"
-
     @cached_property
     def structure(self) -> Structure:
         return self.bounds[0].structure.scaled(self.kernel.scale)
+
+    def tangents(self) -> list[Tangent]:
+        return [tangent.scaled(self.kernel.scale) for tangent in self.bounds[0].tangents()]
 
     def place(self, new: list[Any], joint: bool = False) -> Placement:
         return self.bounds[0].place(new[0], joint).scaled(self.kernel.scale)
@@ -142,7 +184,24 @@ class ScaledBound(CompositeBound):
 
 
 class ProductBound(CompositeBound, PointBound):
-    """Factors, by the values that documents have in all of them."""
+    """Factors, by the values that documents have in all of them.
+
+    Of the factors' parameters, those are learnt that are parameters of a function of two documents' values.
+    """
+
+    def _open_in(self, bound: BoundKernel) -> list[Learnable]:
+        """One with a variance of its own has no derivative here."""
+        alone = any(part.own_part for part in self.bounds)
+        return bound.learnables() if isinstance(bound, PointBound) and not alone else []
+
+    def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
+        found = []
+        for bound in self.bounds:
+            if self._open_in(bound):
+                assert isinstance(bound, PointBound)
+                rest = [b.between(rows, others) for b in self.bounds if b is not bound]
+                found += [np.prod([slope, *rest], axis=0) for slope in bound.slopes(rows, others)]
+        return found
 
     def labels(self) -> np.ndarray:
         if any(bound.own_part for bound in self.bounds):

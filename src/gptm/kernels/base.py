@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -18,6 +19,7 @@ from gptm.operators import (
     Operator,
     Placement,
     Structure,
+    Tangent,
     build_operator,
     cross_covariances,
 )
@@ -163,6 +165,15 @@ def _as_kernel(value: Any) -> Any:
     return Function(value) if is_function(value) else value
 
 
+class Learnable(NamedTuple):
+    """A positive parameter that was not given, where it stands, and how far it may go."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
 class BoundKernel(ABC):
     """A kernel over given training documents: its operator, and what it says of new documents."""
 
@@ -190,6 +201,25 @@ class BoundKernel(ABC):
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
         """What has to be saved of the training documents."""
+
+    def learnables(self) -> list[Learnable]:
+        """Parameters that the documents may decide."""
+        return []
+
+    def moved(self, values: Sequence[float]) -> "BoundKernel":
+        """The same kernel, over the same documents, with other values of its learnables."""
+        assert len(values) == 0
+        return self
+
+    def learnt_by(self, kernel: Kernel) -> list[float] | None:
+        """The values that a kernel of the same kind has for these learnables; None for one of another kind."""
+        if type(kernel) is not type(self.kernel):
+            return None
+        return [float(getattr(kernel, one.name)) for one in self.learnables()]
+
+    def tangents(self) -> list[Tangent]:
+        """How its matrix moves with the logarithm of each of them."""
+        return []
 
     @property
     def reads_metadata(self) -> bool:

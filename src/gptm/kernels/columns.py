@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import cdist
+from scipy.special import gamma, kv
 from sklearn.gaussian_process import kernels as gp
 
 from gptm._types import Array
 from gptm._validation import is_real
 from gptm._warnings import warn
-from gptm.kernels.base import Documents, Kernel, nothing_to_learn
+from gptm.kernels.base import Documents, Kernel, Learnable, nothing_to_learn
 from gptm.kernels.points import PointBound
 from gptm.metadata import check_same_kind, column, is_date, numbers, parse_days
 
@@ -27,6 +29,10 @@ class _ColumnKernel(Kernel):
 
     def column_names(self) -> tuple[str, ...]:
         return self.columns
+
+    def slope(self, points: Array, others: Array) -> Array:
+        """Derivative of the covariance in the logarithm of the length-scale."""
+        raise TypeError(f"{type(self).__name__} has no length-scale to learn")
 
     def settle(self, points: Array) -> "_ColumnKernel":
         """The same kernel with open parameters filled from the training points."""
@@ -44,7 +50,8 @@ class _ColumnKernel(Kernel):
             names = ", ".join(map(repr, self.columns))
             raise nothing_to_learn(self, f"every row misses a value in {names}")
         warn_constant(self, self.columns, points)
-        return ColumnBound(self.settle(points), points, dates)
+        settled = self.settle(points)
+        return ColumnBound(settled, points, dates, learns=settled is not self)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "ColumnBound":
         return ColumnBound(self, arrays["points"], arrays["dates"])
@@ -53,8 +60,11 @@ class _ColumnKernel(Kernel):
 class ColumnBound(PointBound):
     """A column kernel over training points. A missing value leaves the document to the prior."""
 
-    def __init__(self, kernel: _ColumnKernel, points: Array, dates: np.ndarray):
-        self.kernel: _ColumnKernel = kernel
+    def __init__(
+        self, kernel: _ColumnKernel, points: Array, dates: np.ndarray, learns: bool = False
+    ):
+        self.kernel: Any = kernel
+        self.learns = learns
         self.points = points
         self.dates = dates
         self.n = len(points)
@@ -69,6 +79,25 @@ class ColumnBound(PointBound):
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
         return self.cross_gram(self.points[rows], others)
+
+    def learnables(self) -> list[Learnable]:
+        if not self.learns:
+            return []
+        low, high = self.kernel.reach(self.points)
+        return [Learnable("length_scale", float(self.kernel.length_scale), low, high)]
+
+    def moved(self, values: Sequence[float]) -> "ColumnBound":
+        if not self.learns:
+            return self
+        kernel = self.kernel.replace(length_scale=float(values[0]))
+        other = ColumnBound(kernel, self.points, self.dates, learns=True)
+        other._groups = self._groups  # which does not depend on it
+        return other
+
+    def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
+        if not self.learns:
+            return []
+        return [self.kernel.slope(self.points[rows], self.points[others])]
 
     @property
     def training(self) -> Array:
@@ -168,6 +197,17 @@ class _LengthScaled(_ColumnKernel):
         spread = float(np.sqrt(np.nanvar(points, axis=0).mean()))
         return self.replace(length_scale=0.5 * spread if spread > 0 else 1.0)
 
+    def reach(self, points: Array) -> tuple[float, float]:
+        """Between what hardly two documents share and what is as good as a constant."""
+        span = float(np.nanmax(np.nanmax(points, axis=0) - np.nanmin(points, axis=0)))
+        span = span if span > 0 else 1.0
+        return span / 500.0, 5.0 * span
+
+    def scaled_distances(self, points: Array, others: Array) -> Array:
+        """(n, m) distances in units of the length-scale."""
+        scale = np.asarray(self.length_scale, dtype=np.float64)
+        return np.asarray(cdist(points / scale, others / scale))
+
 
 class RBF(_LengthScaled):
     """Very smooth similarity along columns: exp(-distance^2 / (2 length_scale^2)).
@@ -177,8 +217,8 @@ class RBF(_LengthScaled):
     *columns : str
         Numeric or date columns of the metadata; dates count in days.
     length_scale : float or sequence of float, optional
-        In the column's units, one for all columns or one each. When not given, half the columns'
-        standard deviation.
+        In the column's units, one for all columns or one each. When not given, it is learnt, from half the columns'
+        standard deviation on.
     name : str, optional
         What tables call this term.
 
@@ -202,6 +242,10 @@ class RBF(_LengthScaled):
     def covariance(self) -> gp.Kernel:
         return gp.RBF(length_scale=_checked_length_scale(self))
 
+    def slope(self, points: Array, others: Array) -> Array:
+        square = self.scaled_distances(points, others) ** 2
+        return square * np.exp(-0.5 * square)
+
 
 class Matern(_LengthScaled):
     """Similarity along columns that may bend more sharply than `RBF`'s; `nu` sets how smooth it is.
@@ -213,8 +257,8 @@ class Matern(_LengthScaled):
     nu : float, default=1.5
         0.5 for paths with kinks, 1.5 once and 2.5 twice differentiable.
     length_scale : float or sequence of float, optional
-        In the column's units, one for all columns or one each. When not given, half the columns'
-        standard deviation.
+        In the column's units, one for all columns or one each. When not given, it is learnt, from half the columns'
+        standard deviation on.
     name : str, optional
         What tables call this term.
 
@@ -242,6 +286,16 @@ class Matern(_LengthScaled):
             raise ValueError(f"nu must be a positive number; got {self.nu!r} in {self!r}.")
         return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
 
+    def slope(self, points: Array, others: Array) -> Array:
+        """x^(nu + 1) K_(nu - 1)(x), up to a constant, as K_nu's derivative gives it."""
+        if np.isinf(self.nu):
+            return RBF(*self.columns, length_scale=self.length_scale).slope(points, others)
+        x = np.sqrt(2.0 * self.nu) * self.scaled_distances(points, others)
+        x = np.maximum(x, 1e-8)  # K_(nu - 1) has a pole there, the product has none
+        return np.asarray(
+            2.0 ** (1.0 - self.nu) / gamma(self.nu) * x ** (self.nu + 1) * kv(self.nu - 1, x)
+        )
+
 
 class Periodic(_ColumnKernel):
     """Similarity that comes round: documents a whole number of periods apart are alike.
@@ -252,8 +306,9 @@ class Periodic(_ColumnKernel):
         Numeric or date columns of the metadata; dates count in days.
     period : float or str
         In the column's units; for dates also a text such as "1y", "1m", "1w", "1d" or "12h".
-    length_scale : float, default=1.0
-        How much is alike within a period: small for sharp peaks, large for a gentle wave.
+    length_scale : float, optional
+        How much is alike within a period: small for sharp peaks, large for a gentle wave. Learnt from 1 on when
+        not given.
     name : str, optional
         What tables call this term.
 
@@ -268,7 +323,7 @@ class Periodic(_ColumnKernel):
         self,
         *columns: str,
         period: float | str,
-        length_scale: float = 1.0,
+        length_scale: float | None = None,
         name: str | None = None,
     ):
         self.columns = checked_columns("Periodic", columns)
@@ -285,14 +340,23 @@ class Periodic(_ColumnKernel):
             )
         return bound
 
+    def settle(self, points: Array) -> "_ColumnKernel":
+        return self if self.length_scale is not None else self.replace(length_scale=1.0)
+
+    def reach(self, points: Array) -> tuple[float, float]:
+        """From a peak of a few days in a year to a wave that hardly moves."""
+        return 0.05, 10.0
+
+    def slope(self, points: Array, others: Array) -> Array:
+        distance = cdist(points, others)
+        square = (np.sin(np.pi * distance / parse_days(self.period)) / self.length_scale) ** 2
+        return 4.0 * square * np.exp(-2.0 * square)
+
     def covariance(self) -> gp.Kernel:
-        if not (is_real(self.length_scale) and 0 < self.length_scale < np.inf):
-            raise ValueError(
-                f"length_scale must be positive; got {self.length_scale!r} in {self!r}."
-            )
-        return gp.ExpSineSquared(
-            length_scale=self.length_scale, periodicity=parse_days(self.period)
-        )
+        given = 1.0 if self.length_scale is None else self.length_scale
+        if not (is_real(given) and 0 < given < np.inf):
+            raise ValueError(f"length_scale must be positive; got {given!r} in {self!r}.")
+        return gp.ExpSineSquared(length_scale=given, periodicity=parse_days(self.period))
 
 
 def checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:

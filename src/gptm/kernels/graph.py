@@ -71,7 +71,7 @@ class Graph(NetworkKernel):
         id: str | None = None,
         adjacency: Any = None,
         form: Form = "smooth",
-        kappa: float = 0.17,
+        kappa: float | None = None,
         nu: int = 3,
         gamma: float = 1.0,
         diagonal: float | None = None,

@@ -59,7 +59,7 @@ class NearestNeighbors(NetworkKernel):
         weighting: Literal["tfidf", "counts"] = "tfidf",
         bandwidth: float | None = None,
         form: Form = "smooth",
-        kappa: float = 0.17,
+        kappa: float | None = None,
         nu: int = 3,
         gamma: float = 1.0,
         diagonal: float | None = None,

@@ -1,5 +1,7 @@
 """Similarity along the edges of a graph between documents; where the edges come from is others' business."""
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -10,10 +12,11 @@ from scipy.sparse.linalg import eigsh
 
 from gptm._types import Array
 from gptm._validation import check_choice, is_real
-from gptm.kernels.base import BoundKernel, Kernel
-from gptm.operators import Network, Placement, Sparse, Structure
+from gptm.kernels.base import BoundKernel, Kernel, Learnable
+from gptm.operators import EXACT, Network, Placement, Sparse, Structure, Tangent
 
 Form = Literal["smooth", "direct"]
+KAPPA = 0.17  # where learning starts, and what is taken where nothing is learnt; measured
 SPARE = 0.1  # mean edges that every document has more, measured: see docs/kernels.md
 POWER_STEPS = 30  # towards the largest eigenvalue; any number gives a valid bound
 
@@ -28,7 +31,7 @@ class NetworkKernel(Kernel):
     """
 
     form: Form
-    kappa: float
+    kappa: float | None
     nu: int
     gamma: float
     diagonal: float | None
@@ -43,6 +46,30 @@ class SmoothForm:
 
     def __call__(self, x: Array) -> Array:
         return (1.0 + self.kappa**2 - x) ** -float(self.nu)
+
+
+@dataclass(frozen=True)
+class SmoothSlope:
+    """Derivative in log kappa of the smooth form, scaled to a mean of one over the given eigenvalues."""
+
+    form: SmoothForm
+    scale: float
+    mean: float  # that of the logarithm's derivative, by variance
+
+    @classmethod
+    def of(cls, form: SmoothForm, points: Array, weights: Array) -> "SmoothSlope":
+        variances = weights * form(points)
+        plain = cls(form, 1.0, 0.0)
+        total = float(variances.sum())
+        mean = float(variances @ plain.relative(points)) / total
+        return cls(form, float(weights.sum()) / total, mean)
+
+    def relative(self, x: Array) -> Array:
+        stay = 1.0 + self.form.kappa**2
+        return -2.0 * self.form.nu * self.form.kappa**2 / (stay - x)
+
+    def __call__(self, x: Array) -> Array:
+        return self.scale * self.form(x) * (self.relative(x) - self.mean)
 
 
 @dataclass(frozen=True)
@@ -70,7 +97,8 @@ class NetworkBound(BoundKernel):
 
     def __init__(self, kernel: Any, edges: csr_matrix):
         check_form(kernel)
-        self.kernel = kernel
+        self.learns = kernel.kappa is None and kernel.form == "smooth"
+        self.kernel = kernel if kernel.kappa is not None else kernel.replace(kappa=KAPPA)
         self.edges = edges  # (D, D) symmetric, not negative, nothing on the diagonal
         self.n = edges.shape[0]
 
@@ -110,6 +138,28 @@ class NetworkBound(BoundKernel):
     def _scale(self) -> float:
         """What makes the mean variance one."""
         return self.n / float(Sparse(self._network, self._smoothing).trace(np.zeros(1))[0])
+
+    def learnables(self) -> list[Learnable]:
+        if not self.learns:
+            return []
+        # What spreads farther takes more products with the graph, which large ones can ill afford.
+        low = KAPPA if self.n > EXACT else 0.05
+        return [Learnable("kappa", float(self.kernel.kappa), low, 3.0)]
+
+    def moved(self, values: Sequence[float]) -> "NetworkBound":
+        if not self.learns:
+            return self
+        other = copy(self)
+        for name in ("structure", "operator", "_graph", "_scale", "_written_out"):
+            other.__dict__.pop(name, None)
+        other.kernel = self.kernel.replace(kappa=float(values[0]))
+        return other
+
+    def tangents(self) -> list[Tangent]:
+        if not self.learns:
+            return []
+        slope = SmoothSlope.of(self._smoothing, *self._network.spectrum)
+        return [Tangent(graphs=((self._network, slope),))]
 
     @cached_property
     def _radius(self) -> float:
@@ -214,7 +264,7 @@ def check_form(kernel: Any) -> None:
     check_choice("form", kernel.form, ("smooth", "direct"))
     for name in ("kappa", "gamma", "diagonal"):
         value = getattr(kernel, name)
-        if value is None and name == "diagonal":
+        if value is None and name in ("kappa", "diagonal"):
             continue
         if not (is_real(value) and 0 < value < np.inf):
             raise ValueError(f"{name} must be a positive number; got {value!r} in {kernel!r}.")

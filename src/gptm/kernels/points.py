@@ -9,7 +9,7 @@ import numpy as np
 from gptm._types import Array
 from gptm._warnings import warn
 from gptm.kernels.base import BoundKernel, check_memory
-from gptm.operators import Block, Features, Placement, Structure, pointing
+from gptm.operators import Block, Features, Placement, Structure, Tangent, pointing
 from gptm.operators import factor as factors
 
 _LARGE = 5000  # points from which on a decomposition takes minutes
@@ -58,6 +58,25 @@ class PointBound(BoundKernel):
         # What the features leave out is a document's own; rounding apart, it is never negative.
         own = total - phi @ phi.T if joint else np.maximum(total - (phi**2).sum(1), 0.0)
         return Placement(n, Features([Block(None, phi)]), own)
+
+    def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
+        """Derivatives of `between` in the logarithm of each learnable."""
+        return []
+
+    def tangents(self) -> list[Tangent]:
+        features = self.structure.features
+        if features is None:
+            return []
+        first, _ = self._groups
+        table, anchors, whiten = self._factor
+        pointers, drawn = features.blocks[0][:2]
+        tangents = []
+        for slope in self.slopes(first, first[anchors]):
+            # Of table = C W with W W' the inverse of the anchors' covariance; half of its motion goes to each side.
+            motion = slope @ whiten - 0.5 * table @ (whiten.T @ slope[anchors] @ whiten)
+            rows = motion if pointers is not None or drawn is table else motion[self._groups[1]]
+            tangents.append(Tangent(features, Features([Block(pointers, rows)])))
+        return tangents
 
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:

@@ -11,11 +11,13 @@ from gptm.operators.cross import SpectralCross
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, pointing
 from gptm.operators.matrixfree import MatrixFree
-from gptm.operators.sparse import Network, Sparse
+from gptm.operators.sparse import EXACT, Network, Sparse
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure, sum_placements, sum_structures
+from gptm.operators.tangent import Tangent, growth, sum_tangents
 
 __all__ = [
+    "EXACT",
     "Additive",
     "Block",
     "Cross",
@@ -29,10 +31,13 @@ __all__ = [
     "Spectral",
     "SpectralCross",
     "Structure",
+    "Tangent",
     "View",
     "build_operator",
     "cross_covariances",
+    "growth",
     "pointing",
     "sum_placements",
     "sum_structures",
+    "sum_tangents",
 ]

@@ -1,6 +1,7 @@
 """Features on top of an operator with a functional calculus: 𝒦 = base + Phi Phi'."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
@@ -11,8 +12,11 @@ from gptm._types import Array
 from gptm.operators.base import Base, Cross, Operator, View, damping
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features
+from gptm.operators.recall import FeatureMoments, feature_moments
+from gptm.operators.sparse import Sparse
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement
+from gptm.operators.tangent import Tangent
 
 _ENTRIES = 10**7  # of features that are written out at a time
 _PROBES = 32  # of the diagonal's estimate where features lie over a graph
@@ -22,17 +26,23 @@ class Additive(Operator):
     """𝒦 = base + Phi Phi', by Woodbury's identity: weight space for Phi, the base's calculus for the rest.
 
     Per strength, one r x r system N = I + b Phi' (b base + I)^-1 Phi has to be solved; where the base is a
-    multiple of the identity, features are rotated once so that all of them are diagonal.
+    multiple of the identity, features are rotated once so that all of them are diagonal. `like` is an operator of
+    other parameters, of which what it knows of the same features is taken over.
     """
 
-    def __init__(self, base: Base, features: Features):
+    def __init__(self, base: Base, features: Features, like: Operator | None = None):
         self.base = base
         self.features = features
         self.n = base.n
         self._rotation: Array | None = None
         self._last: tuple[bytes, _Inner] | None = None
+        self.moments_of_features: FeatureMoments | None = None
         if isinstance(base, Diagonal) and features.one_hot:
             self._Z = base.squares(features)  # (q, r)
+        elif isinstance(base, Sparse):
+            known = like.moments_of_features if isinstance(like, Additive) else None
+            self.moments_of_features = feature_moments(base, features, known)
+            self._Z = base.at_nodes(self.moments_of_features.assembled(features))
         else:
             Z = base.moments(features, features)  # (q, r, r)
             self._Z = self._diagonalised(Z[0])[None] if len(Z) == 1 else Z
@@ -62,7 +72,9 @@ class Additive(Operator):
             self._last = (key, kind(g, self._Z, b))
         return self._last[1]
 
-    def view(self, Y: Array) -> View:
+    def view(self, Y: Array, like: View | None = None) -> View:
+        if isinstance(self.base, Sparse):
+            return GraphView(self, self.base, Y, like)
         return AlignedView(self, Y) if len(self.base.nodes) == 1 else AdditiveView(self, Y)
 
     def matmul(self, X: Array) -> Array:
@@ -111,6 +123,47 @@ class Additive(Operator):
         # b times any eigenvalue that is not zero leaves nothing of the identity beside it.
         b = 1e13 / max(float(values.max(initial=0.0)), float(nodes.max()))
         return float(self.logdet(np.array([b]))[0] - rank * np.log(b)), rank
+
+    def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
+        return np.array([self._base_slope(t, b) + self._feature_slope(t, b) for t in tangents])
+
+    def _base_slope(self, tangent: Tangent, b: Array) -> Array:
+        """What moves below the features: tr W h - b tr N^-1 Phi' W h W Phi with W = (b base + I)^-1."""
+        direct = self.base.slopes([tangent], b)[0]
+        if isinstance(self.base, Sparse):
+            h = self.base.motion(tangent, self.base.points)
+            g = damping(self.base, b)
+            return direct - b * self.inner(b).trace(h[:, None] * g**2, self._Z)
+        if tangent.own is None:
+            return direct
+        assert isinstance(self.base, Diagonal)
+        g = 1.0 / (self.base.values[:, None] * b + 1.0)
+        moved = tangent.own[:, None] * g**2 * self.quadratic(self.features, b)
+        return direct - b * moved.sum(0)
+
+    def _feature_slope(self, tangent: Tangent, b: Array) -> Array:
+        """2 tr N^-1 Phi' W dPhi, in the columns that move."""
+        if tangent.features is None:
+            return np.zeros(len(b))
+        columns, g, inner = tangent.columns, damping(self.base, b), self.inner(b)
+        M = None if tangent.motion is None else self.base.moments(self.features, tangent.motion)
+        if isinstance(inner, _DenseInner):
+            M = 0.5 * self._Z[:, :, columns] if M is None else M
+            return 2.0 * inner.partial_trace(g, M, columns)
+        assert isinstance(inner, _DiagonalInner)
+        R = self._rotation
+        if M is None and R is None:
+            along = np.zeros_like(self._Z)
+            along[:, columns] = 0.5 * self._Z[:, columns]
+        elif M is None:
+            assert R is not None
+            along = 0.5 * self._Z * (R[columns] ** 2).sum(0)
+        elif R is None:
+            along = np.zeros_like(self._Z)
+            along[:, columns] = np.diagonal(M[:, columns], axis1=1, axis2=2)
+        else:
+            along = np.stack([((R.T @ m) * R[columns].T).sum(1) for m in M])
+        return 2.0 * ((along.T @ g) / inner.N).sum(0)
 
     def cross(self, new: Placement) -> Cross:
         found = new.features
@@ -164,6 +217,12 @@ class AlignedView(View):
         less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
         return (self.Y @ U) * across - self.operator.expand(less)
 
+    def fitted(self, b: Array, U: Array) -> Array:
+        along, across = self._damping(b)
+        less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
+        more = self.operator.expand(less)
+        return more if self.floor == 0 else more + (self.Y @ U) * (1.0 - across)
+
     def _damping(self, b: Array) -> tuple[Array, Array]:
         """(r, K) and (K,) values of (b 𝒦 + I)^-1 along and across the features."""
         return 1.0 / (self.values[:, None] * b + 1.0), 1.0 / (self.floor * b + 1.0)
@@ -205,6 +264,55 @@ class AdditiveView(View):
         XU = self.X @ U
         g = damping(self.operator.base, b)
         return XU, self.operator.inner(b).solve(np.einsum("qri,qi->ri", XU, g) * b)
+
+
+class GraphView(AdditiveView):
+    """Data as seen by features over a graph; what it has of polynomials serves other parameters too."""
+
+    def __init__(self, operator: Additive, graph: Sparse, Y: Array, like: View | None):
+        self.operator, self.graph, self.Y = operator, graph, Y
+        self.raw = self._taken_over(like) or self._looked_at()
+        scales = np.concatenate([np.full(p.width, p.scale) for p in operator.features.blocks])
+        self.W = graph.at_nodes(self.raw[0])
+        self.X = graph.at_nodes(self.raw[1]) * scales[:, None]
+
+    def _taken_over(self, like: View | None) -> tuple[Array, Array] | None:
+        """The other view's moments of polynomials, if they are those of the same data and features."""
+        if not isinstance(like, GraphView) or like.Y is not self.Y:
+            return None
+        ours, theirs = self.operator.features.blocks, like.operator.features.blocks
+        same = len(ours) == len(theirs) and all(
+            p.alike(q) for p, q in zip(ours, theirs, strict=True)
+        )
+        enough = len(like.raw[0]) >= self.graph.degree
+        return like.raw if same and enough and like.graph.network is self.graph.network else None
+
+    def _looked_at(self) -> tuple[Array, Array]:
+        blocks = [block._replace(scale=1.0) for block in self.operator.features.blocks]
+        features = Features(blocks)
+        own, along = [], []
+        for V in self.graph.network.chebyshev(self.Y, self.graph.degree):
+            M = self.Y.T @ V
+            own.append(0.5 * (M + M.T))
+            along.append(features.t_dot(V))
+        return np.stack(own), np.stack(along)
+
+    def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
+        """By the moments that are there, where no feature changes its shape."""
+        if any(tangent.motion is not None for tangent in tangents):
+            return super().slopes(tangents, b, U)
+        g = damping(self.graph, b)
+        XU = self.X @ U
+        along = self.operator.inner(b).solve(np.einsum("qri,qi->ri", XU, g))  # Phi' a
+        weights = along * b
+        left = np.einsum("ui,quv,vi->qi", U, self.W, U, optimize=True)
+        left -= 2.0 * np.einsum("qri,ri->qi", XU, weights)
+        left += np.stack([(weights * (Z @ weights)).sum(0) for Z in self.operator._Z])
+        found = []
+        for tangent in tangents:
+            slope = self.graph.motion(tangent, self.graph.points) @ (left * g**2)
+            found.append(slope + (along[tangent.columns] ** 2).sum(0))
+        return np.array(found)
 
 
 class _Inner(ABC):
@@ -273,6 +381,14 @@ class _DenseInner(_Inner):
             half = np.tril(dpotri(L, lower=True)[0])  # of the inverse, in a third of a solve's time
             S = np.tensordot(weights[:, i], Z, axes=1)
             traces.append(2.0 * (half * S).sum() - (np.diagonal(half) * np.diagonal(S)).sum())
+        return np.array(traces)
+
+    def partial_trace(self, weights: Array, M: Array, columns: slice) -> Array:
+        """The trace of N_i^-1 sum_q weights[q, i] M_q over some columns, which are all that M has."""
+        traces = []
+        for i, factor in enumerate(self.factors):
+            S = np.tensordot(weights[:, i], M, axes=1)
+            traces.append(np.trace(cho_solve(factor, S)[columns]))
         return np.array(traces)
 
     def quadratic(self, rows: Array) -> Array:

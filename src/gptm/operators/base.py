@@ -1,6 +1,7 @@
 """The contracts: what inference asks of a kernel over the training documents, and over new ones."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from gptm.operators.features import Features
     from gptm.operators.spectral import Spectral
     from gptm.operators.structure import Placement
+    from gptm.operators.tangent import Tangent
 
 
 class View(ABC):
@@ -19,6 +21,8 @@ class View(ABC):
     What EM needs of D documents to move its K x K parameters are quadratic forms: one view answers for any
     strengths `b` and any directions `U` (u, K). Below, a_i is (b_i 𝒦 + I)^-1 Y U[:, i].
     """
+
+    Y: Array  # (D, u)
 
     @abstractmethod
     def against(self, column: int, b: Array) -> Array:
@@ -31,6 +35,15 @@ class View(ABC):
     @abstractmethod
     def residuals(self, b: Array, U: Array) -> Array:
         """(D, K) a itself."""
+
+    def fitted(self, b: Array, U: Array) -> Array:
+        """(D, K) b_i 𝒦 a_i, which is what the residuals leave of Y U."""
+        return self.Y @ U - self.residuals(b, U)
+
+    def slopes(self, tangents: "Sequence[Tangent]", b: Array, U: Array) -> Array:
+        """(len(tangents), K) a_i' d𝒦 a_i."""
+        a = self.residuals(b, U)
+        return np.array([tangent.quadratic(a) for tangent in tangents])
 
 
 class CoordinateView(View):
@@ -54,6 +67,10 @@ class CoordinateView(View):
     def residuals(self, b: Array, U: Array) -> Array:
         return self.lift((self.coordinates @ U) / self._shifted(b))
 
+    def fitted(self, b: Array, U: Array) -> Array:
+        shifted = self._shifted(b)
+        return self.lift((self.coordinates @ U) * ((shifted - 1.0) / shifted))
+
     def _shifted(self, b: Array) -> Array:
         return self.values[:, None] * b + 1.0
 
@@ -65,10 +82,11 @@ class Operator(ABC):
     """
 
     n: int  # number of documents
+    learnable = True  # whether `slopes` can be had
 
     @abstractmethod
-    def view(self, Y: Array) -> View:
-        """Look at columns of data."""
+    def view(self, Y: Array, like: View | None = None) -> View:
+        """Look at columns of data; `like` is a view of the same Y by an operator of other parameters."""
 
     @abstractmethod
     def matmul(self, X: Array) -> Array:
@@ -89,6 +107,10 @@ class Operator(ABC):
     @abstractmethod
     def log_pseudo_determinant(self) -> tuple[float, int]:
         """log of the product of the non-zero eigenvalues of 𝒦, and their number."""
+
+    @abstractmethod
+    def slopes(self, tangents: "Sequence[Tangent]", b: Array) -> Array:
+        """(len(tangents), len(b)) tr (b_i 𝒦 + I)^-1 d𝒦."""
 
     @abstractmethod
     def cross(self, new: "Placement") -> "Cross":
@@ -151,7 +173,7 @@ class Base(Operator):
     def limit(self, new: "Placement") -> tuple[Array | None, Array]:
         """Once F is known: (n, D) how new documents follow from it, None for not at all; (n, n) what is left open."""
 
-    def view(self, Y: Array) -> View:
+    def view(self, Y: Array, like: View | None = None) -> View:
         return MomentView(self, Y)
 
 

@@ -34,8 +34,12 @@ class Exact(Spectral):
 
 
 def _known_decomposition(structure: Structure) -> Spectral | None:
-    """The one that features of orthogonal columns, as many as documents, are already."""
+    """The one that a lone graph has once and for all, or features of orthogonal columns, as many as documents, are."""
     features = structure.features
+    if len(structure.graphs) == 1 and features is None and np.ptp(structure.own) == 0:
+        graph = structure.graphs[0]
+        values, vectors = graph.network.eigen
+        return Spectral(graph.function(values) + structure.own[0], vectors)
     if structure.graphs or features is None or features.width != structure.n:
         return None
     table = features.to_dense()
@@ -89,9 +93,16 @@ def with_even_variances(structure: Structure) -> Structure:
     )
 
 
-def build_operator(structure: Structure, exact: int = EXACT, several: int = SEVERAL) -> Operator:
+def build_operator(
+    structure: Structure,
+    like: Operator | None = None,
+    *,
+    exact: int = EXACT,
+    several: int = SEVERAL,
+) -> Operator:
     """The operator for a structure.
 
+    `like` is that of another structure over the same documents, some of whose work may serve this one.
     `exact` and `several` are numbers of documents up to which one graph, or several, are decomposed as a whole.
     """
     constant = structure.n == 0 or np.ptp(structure.own) == 0
@@ -109,4 +120,4 @@ def build_operator(structure: Structure, exact: int = EXACT, several: int = SEVE
         return Exact(structure) if structure.n <= several else MatrixFree(structure)
     if structure.features is None or structure.features.width == 0:
         return base
-    return Additive(base, structure.features)
+    return Additive(base, structure.features, like)

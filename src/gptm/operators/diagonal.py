@@ -1,5 +1,7 @@
 """A diagonal matrix: what each document has for itself."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from gptm._types import Array
@@ -7,6 +9,7 @@ from gptm.operators.base import Base, BySpectrum, Cross
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
 from gptm.operators.structure import Placement
+from gptm.operators.tangent import Tangent
 
 
 class Diagonal(BySpectrum, Base):
@@ -20,12 +23,12 @@ class Diagonal(BySpectrum, Base):
 
     def moments(self, X: Array | Features, Y: Array | Features) -> Array:
         if isinstance(Y, Features):
-            assert X is Y
-            if Y.one_hot:
+            assert isinstance(X, Features)
+            if X is Y and Y.one_hot:
                 raise TypeError("features of one entry a row have `squares`")
             if len(self.nodes) == 1:
-                return Y.gram()[None]
-            return np.stack([Y.take(rows).gram() for rows in self._members()])
+                return X.gram_with(Y)[None]
+            return np.stack([X.take(rows).gram_with(Y.take(rows)) for rows in self._members()])
         parts = []
         for rows in self._members():
             every = len(rows) == self.n
@@ -55,6 +58,10 @@ class Diagonal(BySpectrum, Base):
 
     def diagonal(self, b: Array) -> Array:
         return self.values[:, None] / (self.values[:, None] * b + 1.0)
+
+    def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
+        g = 1.0 / (self.values[:, None] * b + 1.0)
+        return np.array([np.zeros(len(b)) if t.own is None else t.own @ g for t in tangents])
 
     def cross(self, new: Placement) -> Cross:
         return CarriedCross(self, new)

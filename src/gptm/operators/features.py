@@ -11,13 +11,15 @@ from gptm._types import Array
 
 
 class Block(NamedTuple):
-    """Some columns of features: `pointers @ table`, either of which may be absent for the identity.
+    """Some columns of features: `scale * pointers @ table`, where one of the two may be absent for the identity.
 
     Documents of one date share a row of a small table; a category is its pointer alone, an embedding its table.
+    The scale stands apart, so that a term that grows keeps what is known of its table.
     """
 
     pointers: csr_matrix | None  # (n, m)
     table: Array | None  # (m, width)
+    scale: float = 1.0
 
     @property
     def n(self) -> int:
@@ -40,22 +42,26 @@ class Block(NamedTuple):
         return self.pointers
 
     def dot(self, Z: Array) -> Array:
+        Z = Z if self.scale == 1.0 else self.scale * Z
         inner = Z if self.table is None else self.table @ Z
         return inner if self.pointers is None else self.pointers @ inner
 
     def t_dot(self, X: Array) -> Array:
         inner = X if self.pointers is None else self.pointers.T @ X
-        return inner if self.table is None else self.table.T @ inner
+        result = inner if self.table is None else self.table.T @ inner
+        return result if self.scale == 1.0 else self.scale * result
 
     def scaled(self, factor: float) -> "Block":
-        if self.table is not None:
-            return Block(self.pointers, factor * self.table)
-        return Block(factor * self._pointers, None)
+        return self._replace(scale=factor * self.scale)
 
     def take(self, rows: np.ndarray) -> "Block":
         if self.pointers is None:
-            return Block(None, self._table[rows])
-        return Block(self.pointers[rows], self.table)
+            return self._replace(table=self._table[rows])
+        return self._replace(pointers=self.pointers[rows])
+
+    def alike(self, other: "Block") -> bool:
+        """Whether the other differs by its scale at most."""
+        return self.pointers is other.pointers and self.table is other.table
 
 
 class Features:
@@ -106,20 +112,25 @@ class Features:
 
     def gram(self) -> Array:
         """(r, r) Phi' Phi, without writing Phi out."""
-        return np.block([[_block_gram(p, q) for q in self.blocks] for p in self.blocks])
+        return self.gram_with(self)
+
+    def gram_with(self, other: "Features") -> Array:
+        """(r, other's r) Phi' Phi of the other."""
+        return np.block([[_block_gram(p, q) for q in other.blocks] for p in self.blocks])
 
     def row_squares(self) -> Array:
         """(D,) the diagonal of Phi Phi'."""
         total = np.zeros(self.n)
         for block in self.blocks:
             if block.table is None:
-                total += np.asarray(block._pointers.power(2).sum(1)).ravel()
+                found = np.asarray(block._pointers.power(2).sum(1)).ravel()
             elif block.pointers is None:
-                total += (block.table**2).sum(1)
+                found = (block.table**2).sum(1)
             elif np.diff(block.pointers.indptr).max(initial=0) <= 1:
-                total += block.pointers.power(2) @ (block.table**2).sum(1)
+                found = block.pointers.power(2) @ (block.table**2).sum(1)
             else:
-                total += ((block.pointers @ block.table) ** 2).sum(1)
+                found = ((block.pointers @ block.table) ** 2).sum(1)
+            total += block.scale**2 * found
         return total
 
 
@@ -138,6 +149,10 @@ def pointing(codes: np.ndarray, width: int, value: float = 1.0) -> csr_matrix:
 
 
 def _block_gram(p: Block, q: Block) -> Array:
+    return p.scale * q.scale * _unscaled_gram(p, q)
+
+
+def _unscaled_gram(p: Block, q: Block) -> Array:
     if p.pointers is None and q.pointers is None:
         return np.asarray(p._table.T @ q._table)
     left = identity(p.n, format="csr") if p.pointers is None else p.pointers
@@ -153,7 +168,7 @@ def _block_gram(p: Block, q: Block) -> Array:
 
 def _block_squares(block: Block) -> Array:
     if block.table is None:
-        return np.asarray(block._pointers.power(2).sum(0)).ravel()
+        return block.scale**2 * np.asarray(block._pointers.power(2).sum(0)).ravel()
     if block.pointers is None:
-        return np.asarray((block.table**2).sum(0))
+        return block.scale**2 * np.asarray((block.table**2).sum(0))
     return np.asarray(np.diagonal(_block_gram(block, block)))

@@ -1,5 +1,6 @@
 """Sums of which nothing but products is known: those of several graphs."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -9,11 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from gptm._types import Array
 from gptm._warnings import warn
 from gptm.operators.additive import Additive
-from gptm.operators.base import BySpectrum, CoordinateView, Cross, Operator
+from gptm.operators.base import BySpectrum, CoordinateView, Cross, Operator, View
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.lanczos import SEED, gauss_rules
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure
+from gptm.operators.tangent import Tangent
 
 MAX_STEPS = 30
 _EVERY = 4  # steps between two looks at what they have brought
@@ -31,6 +33,8 @@ class MatrixFree(BySpectrum):
     document.
     """
 
+    learnable = False  # every trial of a parameter would cost as much as ten iterations
+
     def __init__(self, structure: Structure):
         self.structure = structure
         self.n = structure.n
@@ -44,7 +48,7 @@ class MatrixFree(BySpectrum):
             result += graph.matmul(X)
         return result
 
-    def view(self, Y: Array) -> "KrylovView":
+    def view(self, Y: Array, like: View | None = None) -> "KrylovView":
         return KrylovView(self, Y)
 
     @cached_property
@@ -64,6 +68,9 @@ class MatrixFree(BySpectrum):
                 total[:, i] += (view.lift(root[:, None] * view.coordinates) ** 2).sum(1)
         return total / (_SKETCHES * _COLUMNS)
 
+    def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
+        raise TypeError("parameters of several large graphs are not learnt")
+
     def cross(self, new: Placement) -> Cross:
         return MatrixFreeCross(self, new)
 
@@ -72,6 +79,7 @@ class KrylovView(CoordinateView):
     """Data in the eigenbasis of 𝒦 on a space that holds the data and their images."""
 
     def __init__(self, operator: MatrixFree, Y: Array):
+        self.Y = Y
         basis, images = [_orthonormal(Y)], [np.zeros((len(Y), 0))]
         known = None
         for step in range(1, MAX_STEPS + 1):

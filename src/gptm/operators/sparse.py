@@ -9,11 +9,12 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 
 from gptm._types import Array
-from gptm.operators.base import Base, BySpectrum, Cross, MomentView
+from gptm.operators.base import Base, BySpectrum, Cross, MomentView, View, damping
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
 from gptm.operators.lanczos import SEED, gauss_rules
 from gptm.operators.structure import Placement
+from gptm.operators.tangent import Tangent
 from gptm.parallel import by_rows
 
 TOL = 3e-5  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
@@ -47,6 +48,28 @@ class Network:
         for _ in range(n_terms - len(terms)):
             before, now = now, self.step(now, before)
             yield now
+
+    def apply(self, h: Callable[[Array], Array], X: Array) -> Array:
+        """h(S) X for a function of eigenvalues."""
+        if self.n <= self.exact:
+            values, vectors = self.eigen
+            return np.asarray(vectors @ (h(values)[:, None] * (vectors.T @ X)))
+        coefficients = self.coefficients(lambda x: h(x)[:, None], 64)[:, 0]
+        terms = self.chebyshev(X, len(coefficients))
+        return np.asarray(sum(c * V for c, V in zip(coefficients, terms, strict=True)))
+
+    def coefficients(
+        self, f: Callable[[Array], Array], degree: int, tol: float | None = None
+    ) -> Array:
+        """(n, columns) of functions f in Chebyshev polynomials, as many as it takes; f maps (q,) to (q, columns)."""
+        tol = TOL if tol is None else tol
+        while True:
+            coefficients = _transform(degree) @ f(_chebyshev_points(self, degree))
+            tail = np.abs(coefficients[-2:]).max() / max(np.abs(coefficients).max(), 1e-300)
+            if tail < tol or degree >= _MAX_DEGREE:
+                keep = np.abs(coefficients).max(1) > 0.5 * tol * np.abs(coefficients).max()
+                return coefficients[: max(1, int(np.flatnonzero(keep)[-1]) + 1)]
+            degree = min(2 * degree, _MAX_DEGREE)
 
     def step(self, now: Array, before: Array | None) -> Array:
         """T_n+1 X from T_n X and T_n-1 X; T_1 X from T_0 X where there is nothing before."""
@@ -150,8 +173,8 @@ class Sparse(BySpectrum, Base):
         found = (vectors * self.function(values)) @ vectors.T
         return np.asarray(0.5 * (found + found.T))
 
-    def view(self, Y: Array) -> "SparseView":
-        return SparseView(self, Y)
+    def view(self, Y: Array, like: View | None = None) -> "SparseView":
+        return SparseView(self, Y, like)
 
     def moments(self, X: Array | Features, Y: Array | Features) -> Array:
         if isinstance(Y, Features):
@@ -161,7 +184,7 @@ class Sparse(BySpectrum, Base):
         if X is Y:
             return self.own_moments(self.network.chebyshev(Y, self.degree // 2 + 1))
         left = X.t_dot if isinstance(X, Features) else lambda V: X.T @ V
-        return self._at_nodes(np.stack([left(V) for V in self.network.chebyshev(Y, self.degree)]))
+        return self.at_nodes(np.stack([left(V) for V in self.network.chebyshev(Y, self.degree)]))
 
     def own_moments(self, terms: Iterable[Array]) -> Array:
         """Moments of Y with itself from T_n Y for n up to half the degree: T_m T_n is (T_m+n + T_|m-n|) / 2."""
@@ -177,11 +200,11 @@ class Sparse(BySpectrum, Base):
                     found.append(2.0 * before.T @ V - found[1])
                 found.append(2.0 * V.T @ V - found[0])
             before = V
-        return self._at_nodes(np.stack([0.5 * (M + M.T) for M in found[: self.degree]]))
+        return self.at_nodes(np.stack([0.5 * (M + M.T) for M in found[: self.degree]]))
 
-    def _at_nodes(self, moments: Array) -> Array:
-        """From moments of polynomials to weights at the Chebyshev points."""
-        return np.tensordot(_transform(self.degree), moments, axes=(0, 0))
+    def at_nodes(self, moments: Array) -> Array:
+        """From moments of polynomials, of which there may be more than needed, to weights at the Chebyshev points."""
+        return np.tensordot(_transform(self.degree), moments[: self.degree], axes=(0, 0))
 
     def apply(
         self,
@@ -206,15 +229,7 @@ class Sparse(BySpectrum, Base):
 
     def _coefficients(self, f: Callable[[Array], Array], tol: float = TOL) -> Array:
         """(n, columns) of f(𝒦) in Chebyshev polynomials of S, as many as it takes."""
-        degree = self.degree
-        while True:
-            values = f(self.function(_chebyshev_points(self.network, degree))[:, None])
-            coefficients = _transform(degree) @ values
-            tail = np.abs(coefficients[-2:]).max() / max(np.abs(coefficients).max(), 1e-300)
-            if tail < tol or degree >= _MAX_DEGREE:
-                keep = np.abs(coefficients).max(1) > 0.5 * tol * np.abs(coefficients).max()
-                return coefficients[: max(1, int(np.flatnonzero(keep)[-1]) + 1)]
-            degree = min(2 * degree, _MAX_DEGREE)
+        return self.network.coefficients(lambda x: f(self.function(x)[:, None]), self.degree, tol)
 
     def solve(self, b: Array, X: Array) -> Array:
         return self.apply(lambda v: 1.0 / (v * b + 1.0), X)
@@ -230,6 +245,18 @@ class Sparse(BySpectrum, Base):
     def diagonal(self, b: Array) -> Array:
         """Rows of a random sketch of the root: never negative, relative error about 12 %."""
         return self._sketched(lambda v: np.sqrt(v / (v * b + 1.0)), len(b), None)
+
+    def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
+        points, weights = self.network.spectrum
+        g = weights[:, None] / (self.function(points)[:, None] * b + 1.0)
+        return np.array([self.motion(tangent, points) @ g for tangent in tangents])
+
+    def motion(self, tangent: Tangent, points: Array) -> Array:
+        """The function of S that is the tangent's part of the graph, at some points."""
+        total = np.full(len(points), 0.0 if tangent.own is None else float(tangent.own.mean()))
+        for _, h in tangent.graphs:
+            total += h(points)
+        return total
 
     def cross(self, new: Placement) -> Cross:
         return CarriedCross(self, new)
@@ -280,11 +307,12 @@ class Sparse(BySpectrum, Base):
 class SparseView(MomentView):
     """Data as seen by a graph; the polynomials of the first half serve the residuals too, if memory allows."""
 
-    def __init__(self, graph: Sparse, Y: Array):
+    def __init__(self, graph: Sparse, Y: Array, like: View | None = None):
         self.base = self.graph = graph
         self.Y = Y
         n_terms = graph.degree // 2 + 1
-        terms: Iterable[Array] = graph.network.chebyshev(Y, n_terms)
+        known = polynomials_of(like, Y, graph.network)
+        terms: Iterable[Array] = graph.network.chebyshev(Y, n_terms, known[:n_terms])
         self.known: list[Array] = []
         if n_terms * Y.nbytes <= _KEPT:
             terms = self.known = list(terms)
@@ -292,6 +320,19 @@ class SparseView(MomentView):
 
     def residuals(self, b: Array, U: Array) -> Array:
         return self.graph.apply(lambda v: 1.0 / (v * b + 1.0), self.Y, U, self.known)
+
+    def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
+        """By the moments that are there, without another product."""
+        g = damping(self.graph, b)
+        squares = np.einsum("ui,quv,vi->qi", U, self.W, U, optimize=True) * g**2
+        return np.array([self.graph.motion(t, self.graph.points) @ squares for t in tangents])
+
+
+def polynomials_of(like: View | None, Y: Array, network: Network) -> list[Array]:
+    """T_n Y as far as a view of the same data, over the same network, has them."""
+    if isinstance(like, SparseView) and like.Y is Y and like.graph.network is network:
+        return like.known
+    return []
 
 
 def _chebyshev_points(network: Network, degree: int) -> Array:

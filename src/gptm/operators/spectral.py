@@ -1,11 +1,14 @@
 """A matrix whose eigenvalues are known: one decomposition, then every strength costs D operations."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.linalg import eigh
 
 from gptm._types import Array
-from gptm.operators.base import BySpectrum, CoordinateView, Cross
+from gptm.operators.base import BySpectrum, CoordinateView, Cross, View
 from gptm.operators.structure import Placement
+from gptm.operators.tangent import Tangent
 from gptm.parallel import by_rows
 
 
@@ -35,11 +38,34 @@ class Spectral(BySpectrum):
         """(D, m) and back."""
         return X if self.vectors is None else _product(self.vectors, X)
 
-    def view(self, Y: Array) -> "SpectralView":
+    def view(self, Y: Array, like: View | None = None) -> "SpectralView":
         return SpectralView(self, Y)
 
     def matmul(self, X: Array) -> Array:
         return self.unrotate(self.values[:, None] * self.rotate(X))
+
+    def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
+        g = 1.0 / (self.values[:, None] * b + 1.0)
+        return np.array([self._diagonal_of(tangent) @ g for tangent in tangents])
+
+    def _diagonal_of(self, tangent: Tangent) -> Array:
+        """(D,) the diagonal of Q' d𝒦 Q."""
+        total = np.zeros(self.n)
+        if tangent.features is not None:
+            along = self.rotate(tangent.features.to_dense())
+            moved = 0.5 * along
+            if tangent.motion is not None:
+                moved = self.rotate(tangent.motion.to_dense())
+            total += 2.0 * (along * moved).sum(1)
+        if tangent.own is not None:
+            total += tangent.own if self.vectors is None else tangent.own @ self.vectors**2
+        for network, h in tangent.graphs:
+            values, vectors = network.eigen
+            if vectors is self.vectors:
+                total += h(values)
+            else:
+                total += self.rotate(vectors) ** 2 @ h(values)
+        return total
 
     def cross(self, new: Placement) -> Cross:
         raise TypeError("a matrix alone says nothing of new documents")
@@ -68,7 +94,7 @@ class SpectralView(CoordinateView):
     """Data in the eigenbasis of 𝒦."""
 
     def __init__(self, operator: Spectral, Y: Array):
-        self.operator = operator
+        self.operator, self.Y = operator, Y
         self.values = operator.values
         self.coordinates = operator.rotate(Y)
 

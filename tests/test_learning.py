@@ -1,0 +1,246 @@
+"""Kernel parameters by evidence: gradients against finite differences, and what fitting makes of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import multivariate_normal
+
+from gptm import GPTM, em, learning
+from gptm import kernels as k
+from gptm.kernels import Documents
+from gptm.kernels.terms import Terms
+from gptm.means import diagonalise, solve_means, view_logits
+from gptm.operators import Network, Sparse, build_operator
+
+RNG = np.random.default_rng(0)
+N, K = 60, 3
+FRAME = pd.DataFrame(
+    {
+        "t": np.r_[RNG.normal(size=N - 12), np.repeat(0.3, 12)] * 100,
+        "u": RNG.normal(size=N),
+        "g": RNG.choice(list("abcd"), size=N),
+        "links": [[int(j) for j in RNG.integers(0, N, size=2)] for _ in range(N)],
+        "other": [[int(j) for j in RNG.integers(0, N, size=2)] for _ in range(N)],
+    }
+)
+HOLES = FRAME.assign(t=FRAME["t"].where(RNG.random(N) > 0.2))
+
+KERNELS = {
+    "rbf": (k.RBF("t"), FRAME),
+    "matern-1/2": (k.Matern("t", nu=0.5), FRAME),
+    "matern": (k.Matern("t", "u"), FRAME),
+    "matern-5/2": (k.Matern("t", nu=2.5), FRAME),
+    "matern-odd": (k.Matern("t", nu=0.8), FRAME),
+    "periodic": (k.Periodic("t", period=70.0), FRAME),
+    "categorical": (k.Categorical("g"), FRAME),
+    "sum": (k.Matern("t") + k.Categorical("g") + k.Linear("u"), FRAME),
+    "fixed": (2.0 * k.RBF("t") + k.Categorical("g") + 1.0 * k.Linear("u"), FRAME),
+    "product": (k.RBF("t") * k.Categorical("g") + k.Matern("u"), FRAME),
+    "missing": (k.RBF("t") + k.Categorical("g"), HOLES),
+    "noise": (k.RBF("t") + k.Identity(), FRAME),
+    "graph": (k.Graph("links"), FRAME),
+    "graph and more": (k.Graph("links") + k.Matern("t") + k.Categorical("g"), FRAME),
+    "graphs": (k.Graph("links") + k.Graph("other"), FRAME),
+}
+
+
+def terms_of(name):
+    kernel, frame = KERNELS[name]
+    return Terms.of(kernel.bind(Documents(N, frame, y=None)))
+
+
+def problem(terms, seed=0, operator=None):
+    """Logits with something of the kernel in them, and any Sigma and B."""
+    rng = np.random.default_rng(seed)
+    lam = rng.normal(size=(N, K)) + np.outer(np.sin(FRAME["t"] / 80), rng.normal(size=K))
+    A, C = rng.normal(size=(2, K, 5))
+    basis = diagonalise(A @ A.T / 5, C @ C.T / 5)
+    operator = operator or terms.operator()
+    return lam, operator, view_logits(operator, lam), basis
+
+
+def evidence_at(terms, x, lam, basis, exact=2000):
+    moved = terms.moved(np.exp(x).tolist())
+    operator = build_operator(moved.bound.structure, exact=exact)
+    means = solve_means(operator, view_logits(operator, lam), None, basis)
+    return learning.evidence(operator, means)
+
+
+def logs(terms):
+    return np.log([one.value for one in terms.learnables()])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_slopes_of_the_evidence_are_its_differences(name):
+    terms = terms_of(name)
+    lam, operator, view, basis = problem(terms)
+    means = solve_means(operator, view, None, basis)
+    found = learning.evidence_slopes(terms, operator, view, means)
+    x, h = logs(terms), 1e-5
+    assert len(found) == len(x)
+    for j in range(len(x)):
+        step = h * np.eye(len(x))[j]
+        ahead, behind = (evidence_at(terms, x + s * step, lam, basis) for s in (1, -1))
+        assert found[j] == pytest.approx((ahead - behind) / (2 * h), rel=2e-4, abs=2e-4)
+
+
+@pytest.mark.parametrize("name", ["graph", "graph and more"])
+def test_slopes_over_a_graph_that_is_not_decomposed(name):
+    terms = terms_of(name)
+    operator = build_operator(terms.bound.structure, exact=0)
+    lam, _, view, basis = problem(terms, operator=operator)
+    means = solve_means(operator, view, None, basis)
+    found = learning.evidence_slopes(terms, operator, view, means)
+    x, h = logs(terms), 1e-4
+    for j in range(len(x)):
+        step = h * np.eye(len(x))[j]
+        ahead, behind = (evidence_at(terms, x + s * step, lam, basis) for s in (1, -1))
+        assert found[j] == pytest.approx((ahead - behind) / (2 * h), rel=1e-3, abs=2e-3)
+
+
+@pytest.mark.parametrize("name", ["graph", "graph and more"])
+def test_what_other_parameters_take_over_is_what_they_would_find(name):
+    terms = terms_of(name)
+    operator = build_operator(terms.bound.structure, exact=0)
+    _, _, view, basis = problem(terms, operator=operator)
+    values = [one.value for one in terms.learnables()]
+    n_free = int(terms.free.sum())
+    changed = [*(1.7 * v for v in values[:n_free]), 2.0 * values[n_free], *values[n_free + 1 :]]
+    moved = terms.moved(changed)
+    anew = build_operator(moved.bound.structure, exact=0)
+    reused = build_operator(moved.bound.structure, operator, exact=0)
+    b, U = basis.b, np.vstack([basis.T, np.zeros(K)])
+    np.testing.assert_allclose(reused.logdet(b), anew.logdet(b), rtol=1e-8)
+    fresh, taken = anew.view(view.Y), reused.view(view.Y, view)
+    for one, other in zip(fresh.forms(b, U), taken.forms(b, U), strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-8 * np.abs(one).max())
+    np.testing.assert_allclose(taken.residuals(b, U), fresh.residuals(b, U), atol=1e-8)
+
+
+def test_evidence_is_that_of_a_gaussian():
+    terms = terms_of("sum")
+    lam, operator, view, basis = problem(terms)
+    mu = np.array([0.3, -0.2, 0.1])
+    means = solve_means(operator, view, mu, basis)
+    rotated = (lam - mu) @ basis.T
+    dense = terms.bound.gram()
+    expected = sum(
+        multivariate_normal(np.zeros(N), b * dense + np.eye(N)).logpdf(column)
+        for b, column in zip(basis.b, rotated.T, strict=True)
+    )
+    found = learning.evidence(operator, means) - 0.5 * N * K * np.log(2 * np.pi)
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["sum", "missing", "graph and more", "periodic"])
+def test_learning_raises_the_evidence_and_stays_within_bounds(name):
+    terms = terms_of(name)
+    lam, operator, view, basis = problem(terms)
+    before = learning.evidence(operator, solve_means(operator, view, None, basis))
+    found = learning.learn_parameters(terms, operator, view, None, basis, logs(terms))
+    assert learning.evidence(found.operator, found.means) > before
+    for one in found.terms.learnables():
+        assert one.low <= one.value <= one.high
+    dense = build_operator(found.terms.bound.structure)
+    means = solve_means(dense, view_logits(dense, lam), None, basis)
+    assert learning.evidence(found.operator, found.means) == pytest.approx(
+        learning.evidence(dense, means), rel=1e-6
+    )
+
+
+def test_weights_given_by_numbers_stay_and_others_move():
+    terms = terms_of("fixed")
+    assert [one.name for one in terms.learnables()] == ["weight", "length_scale"]
+    assert terms.weights[0] / terms.weights[2] == pytest.approx(2.0)
+    moved = terms.moved([0.1, 33.0])
+    assert moved.weights[0] == terms.weights[0]
+    assert moved.bound.kernel.terms[0].kernel.length_scale == 33.0
+
+
+def sampled(kernel, frame, seed=0, n_words=80, K=4, strength=2.0):
+    """A corpus drawn from the model with that kernel."""
+    rng = np.random.default_rng(seed)
+    n, V = len(frame), 60
+    Kxx = kernel.bind(Documents(n, frame)).gram()
+    root = np.linalg.cholesky(Kxx + 1e-8 * np.eye(n))
+    F = np.sqrt(strength) * root @ rng.normal(size=(n, K))
+    eta = F + 0.4 * rng.normal(size=(n, K))
+    theta = np.exp(eta) / np.exp(eta).sum(1, keepdims=True)
+    beta = rng.dirichlet(np.full(V, 0.08), size=K)
+    return np.array([rng.multinomial(n_words, p) for p in theta @ beta])
+
+
+def test_a_length_scale_is_found_again():
+    frame = pd.DataFrame({"t": np.linspace(0.0, 100.0, 250)})
+    found = []
+    for true in (4.0, 40.0):
+        X = sampled(k.RBF("t", length_scale=true), frame)
+        model = GPTM(4, kernel=k.RBF("t"), random_state=0, tol=1e-5).fit(X, metadata=frame)
+        assert (np.diff(model.bound_) > -1e-6 * np.abs(model.bound_[:-1])).all()
+        inner = getattr(model.kernel_, "kernel", model.kernel_)
+        found.append(inner.length_scale)
+        assert 0.5 * true < found[-1] < 2.0 * true
+    given = GPTM(4, kernel=k.RBF("t", length_scale=7.0), random_state=0).fit(X, metadata=frame)
+    assert given.kernel_ == k.RBF("t", length_scale=7.0)
+
+
+def test_of_two_terms_the_one_that_says_nothing_loses_its_weight():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"t": np.linspace(0.0, 100.0, 250), "g": rng.integers(0, 12, size=250)})
+    frame["g"] = frame["g"].astype(str)
+    X = sampled(k.RBF("t", length_scale=15.0), frame)
+    model = GPTM(4, kernel=k.RBF("t") + k.Categorical("g"), random_state=0).fit(X, metadata=frame)
+    time, group = model.kernel_.terms
+    assert group.scale < 0.05 * time.scale
+    assert time.scale + group.scale == pytest.approx(1.0)
+
+
+def test_nothing_is_learnt_where_it_must_not_be():
+    frame = pd.DataFrame({"t": np.linspace(0.0, 100.0, 40)})
+    X = sampled(k.RBF("t", length_scale=20.0), frame)
+    start = k.RBF("t").bind(Documents(40, frame)).kernel
+    for choices in ({"inference": "map"}, {"learn_kernel": False}):
+        model = GPTM(3, kernel=k.RBF("t"), random_state=0, max_iter=10, tol=0, **choices)
+        with pytest.warns(match="did not converge"):
+            model.fit(X, metadata=frame)
+        assert model.kernel_ == start
+
+
+def test_the_kernel_step_waits_for_its_turn():
+    frame = pd.DataFrame({"t": np.linspace(0.0, 100.0, 40)})
+    seen = []
+    X = sampled(k.RBF("t", length_scale=20.0), frame)
+
+    def note(number, state):
+        seen.append(state.terms.learnables()[-1].value)
+
+    model = GPTM(
+        3, kernel=k.RBF("t"), init="random", random_state=0, max_iter=4, tol=0, callback=note
+    )
+    with pytest.warns(match="did not converge"):
+        model.fit(X, metadata=frame)
+    assert seen[0] != seen[1]
+    assert seen[1] == seen[2]
+    assert seen[2] != seen[3]
+
+
+def test_a_large_graph_learns_kappa_without_more_products():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"links": [list(map(int, rng.integers(0, N, size=2))) for _ in range(N)]})
+    terms = Terms.of(k.Graph("links").bind(Documents(N, frame)))
+    operator = build_operator(terms.bound.structure, exact=0)
+    view = operator.view(rng.normal(size=(N, K + 1)))
+    moved = terms.moved([1.0, 0.4])
+    other = build_operator(moved.bound.structure, operator, exact=0)
+    assert isinstance(other, Sparse)
+    steps, step = [], Network.step
+    Network.step = lambda *a: steps.append(1) or step(*a)
+    try:
+        other.view(view.Y, view)
+    finally:
+        Network.step = step
+    assert not steps
+
+
+def test_em_reaches_the_kernel_through_its_steps():
+    assert em.update_kernel in em.STEPS
