@@ -246,6 +246,12 @@ def test_fit_can_leave_documents_out(flag, csv, tmp_path):
     ok("topics", path)
 
 
+def test_fit_keeps_the_beginnings_of_texts(csv, tmp_path):
+    path = tmp_path / "m.gptm"
+    ok("fit", csv, "-t", 2, "-k", "none", "--text-length", 10, "-o", path, "-q")
+    assert load_attached(path).texts == [text[:10] for text in pd.read_csv(csv)["body"]]
+
+
 def test_fit_from_standard_input_and_to_standard_output(csv, tmp_path):
     done = run("fit", "-", "-t", "2", "-k", "none", "-o", "-", input=csv.read_bytes())
     assert done.returncode == 0, done.stderr
@@ -335,6 +341,7 @@ WRONG = {
     "no such option": (2, "fit", "{csv}", "--fly"),
     "no topics": (2, "fit", "{csv}", "--topics", "0"),
     "topics in words": (2, "fit", "{csv}", "--topics", "many"),
+    "no threads": (2, "fit", "{csv}", "--jobs", "0"),
     "no such start": (2, "fit", "{csv}", "--init", "magic"),
     "share": (2, "fit", "{csv}", "--min-df", "few"),
     "share out of range": (2, "fit", "{csv}", "--max-df", "1.5"),

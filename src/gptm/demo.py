@@ -73,7 +73,8 @@ def run(session: Session, page: str = PAGE, paragraphs: pd.DataFrame | None = No
     if complete:
         session.say("fitting the same without date, party and president, to compare")
         complete = _fit(session, without, training)
-    scores = _scores({"GPTM": model, "CTM": without}, test) if complete else {}
+    with bar(session, "predicting held-out words"):
+        scores = _scores({"GPTM": model, "CTM": without}, test) if complete else {}
     found = {
         "topics": _topic_table(model, frame["date"][~held_out]),
         "perplexity": scores,

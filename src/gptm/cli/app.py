@@ -16,6 +16,12 @@ from gptm.cli.session import Session, run
 _EVERYWHERE = "Everywhere"
 
 
+def _checked_jobs(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("expected a number of threads from 1 on, or -1 for all cores.")
+    return jobs
+
+
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -32,6 +38,7 @@ Jobs = Annotated[
     typer.Option(
         "--jobs",
         "-j",
+        callback=_checked_jobs,
         help="Threads; changes nothing but the time.",
         show_default="all cores",
         rich_help_panel=_EVERYWHERE,

@@ -34,12 +34,13 @@ def transform(
     check_output(output)
     check_file(file)
     with model_file(model) as path:
-        from gptm.persistence import load, load_attached
+        from gptm.persistence import load, read_header
 
-        fitted, attached = load(path), load_attached(path)
-    reading = _read(session, fitted, attached, file, file_options.settings())
+        fitted, header = load(path), read_header(path)
+    reading = _read(session, fitted, header, file, file_options.settings())
     fitted.set_params(n_jobs=session.jobs)
-    theta = fitted.transform(reading.corpus)
+    with bar(session, "finding topics"):
+        theta = fitted.transform(reading.corpus)
     frame = _table(theta, reading.corpus.ids)
 
     from gptm import files
@@ -57,7 +58,13 @@ def transform(
             session.answer({"documents": len(frame), "output": output}, lambda: None)
 
 
-def _read(session: Session, fitted: Any, attached: Any, file: str, settings: dict[str, Any]) -> Any:
+def _read(
+    session: Session,
+    fitted: Any,
+    header: dict[str, Any],
+    file: str,
+    settings: dict[str, Any],
+) -> Any:
     """New documents, read as the training documents were."""
     from gptm import files
     from gptm.words import Words
@@ -67,15 +74,13 @@ def _read(session: Session, fitted: Any, attached: Any, file: str, settings: dic
         raise ValueError(
             "the model does not know its words, so that new texts cannot be read. Fit it to a corpus with a vocabulary."
         )
-    trained = attached.reading or {}
+    trained, words = header.get("reading") or {}, header.get("words")
     given = settings | {
         "kinds": _kinds(fitted, trained, settings["kinds"]),
         "text": settings["text"] or trained.get("text") or None,
         "file_vocabulary": settings["vocabulary"],
         "vocabulary": vocabulary,
-        "words": Words(stop_words=None)
-        if attached.words is None
-        else Words.from_dict(attached.words),
+        "words": Words(stop_words=None) if words is None else Words.from_dict(words),
     }
     with bar(session, "reading") as update:
         reading = files.read_documents(file, progress=update, **given)

@@ -11,7 +11,7 @@ from gptm.cli import options as o
 from gptm.cli.progress import fitting
 from gptm.cli.reading import check_output, read_training
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
-from gptm.cli.tables import topic_rows
+from gptm.cli.tables import readable, topic_rows
 
 _KEEPING = "Model file"
 
@@ -28,7 +28,7 @@ def fit(
         typer.Option(
             "--output",
             "-o",
-            help="The model's file; by default beside FILE.",
+            help="The model's file; by default named after FILE, in this folder.",
             show_default="FILE.gptm",
         ),
     ] = None,
@@ -39,6 +39,14 @@ def fit(
             "--no-text", help="Leave the texts out of the model's file.", rich_help_panel=_KEEPING
         ),
     ] = False,
+    text_length: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Characters of each text that the model's file keeps, for the report to show.",
+            rich_help_panel=_KEEPING,
+        ),
+    ] = 5000,
     no_corpus: Annotated[
         bool,
         typer.Option(
@@ -55,7 +63,7 @@ def fit(
     if target == "-" and (session.json or sys.stdout.isatty()):
         raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
     choices = model.settings()
-    keep_texts = not (no_text or no_corpus)
+    keep_texts = 0 if no_text or no_corpus else text_length
     reading = read_training(session, file, settings, words, keep_texts)
     tell_reading(session, reading)
 
@@ -70,9 +78,7 @@ def fit(
             **choices,
         ).fit(reading.corpus)
     interrupted = not fitted.converged_ and fitted.n_iter_ < model.max_iter
-    _save(
-        fitted, target, reading, settings["text"], keep_texts=keep_texts, keep_corpus=not no_corpus
-    )
+    _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
     _conclude(session, fitted, reading, target, interrupted)
     return INTERRUPTED if interrupted else OK
 
@@ -80,8 +86,10 @@ def fit(
 def _beside(file: str) -> str:
     if file == "-":
         return "model.gptm"
-    name = Path(file).name.removesuffix(".gz")
-    return str(Path(name).with_suffix(".gptm"))
+    name = (
+        Path(file).resolve().name.removesuffix(".gz")
+    )  # of a folder too, also if it is called "."
+    return f"{Path(name).stem}.gptm"
 
 
 def _save(
@@ -90,7 +98,6 @@ def _save(
     reading: Any,
     text: list[str] | None,
     *,
-    keep_texts: bool,
     keep_corpus: bool,
 ) -> None:
     from gptm.persistence import save_model
@@ -98,7 +105,7 @@ def _save(
     columns = reading.columns
     kept = {
         "corpus": reading.corpus if keep_corpus else None,
-        "texts": reading.texts if keep_texts else None,
+        "texts": reading.texts,
         "words": reading.words.to_dict(),
         "reading": {  # columns that are joined keep the order in which they were named
             "text": text or list(columns.text),
@@ -130,15 +137,18 @@ def _conclude(session: Session, model: Any, reading: Any, target: str, interrupt
     )
     session.say(f"\n{model.n_components} topics, {state} after {model.n_iter_} iterations")
     if model.kernel_ is not None:
-        session.say(f"kernel learnt: {model.kernel_!r}")
+        session.say(f"kernel learnt: {readable(model.kernel_)}")
     session.say()
     for number, share, text in topic_rows(table):
         session.say(f"{number:>4}  {share:>6}  {text}")
     if target == "-":
         return
     session.say(f"\n{'the model so far is' if interrupted else 'model'} saved in {target}")
+    session.say("what to try next:")
+    session.say(f"  gptm report {target} -o report.html    a page to look at")
+    session.say(f"  gptm transform {target} NEW.csv        topics of other documents")
     session.say(
-        f"next: gptm report {target} -o report.html | gptm topics {target} | gptm transform {target} NEWFILE"
+        "  gptm evaluate FILE, gptm search FILE   does the kernel help, and how many topics"
     )
     if session.json:
         session.answer(summary(model, reading, target, state), lambda: None)

@@ -2,6 +2,7 @@
 
 import io
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
@@ -18,30 +19,72 @@ def bar(session: "Session", what: str) -> Iterator[Update]:
     if session.quiet or not session.console.is_terminal:
         yield lambda done, total: None
         return
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
     )
     with Progress(*columns, console=session.console, transient=True) as progress:
-        task = progress.add_task(what, total=None)
+        task = progress.add_task(what, total=None, left="")
+        remaining = Remaining()
 
         def update(done: float, total: float | None) -> None:
-            progress.update(task, completed=done, total=total)
+            share = None if not total else min(done / total, 1.0)
+            left = as_duration(remaining(done, total))
+            # Of the whole, always: a new total would make rich forget how fast things went.
+            progress.update(
+                task, completed=share or 0.0, total=None if not total else 1.0, left=left
+            )
 
         yield update
+
+
+class Remaining:
+    """Seconds that are left, from how fast things went since the first word of them.
+
+    Examples
+    --------
+    >>> remaining = Remaining(clock=iter([10.0, 14.0]).__next__)
+    >>> remaining(1, 9) is None
+    True
+    >>> remaining(3, 9)  # two in four seconds, six to go
+    12.0
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self.clock = clock
+        self.first: tuple[float, float] | None = None
+
+    def __call__(self, done: float, total: float | None) -> float | None:
+        now = self.clock()
+        if self.first is None:
+            self.first = (now, done)
+        start, before = self.first
+        if total is None or done <= before:
+            return None
+        return (total - done) * (now - start) / (done - before)
+
+
+def as_duration(seconds: float | None) -> str:
+    """Time that is left, in words; nothing where it is not known.
+
+    Examples
+    --------
+    >>> as_duration(75.2), as_duration(3700), as_duration(0.2), as_duration(None)
+    ('1 min 15 s left', '1 h 01 min left', '1 s left', '')
+    """
+    if seconds is None:
+        return ""
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s left"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s left"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min left"
 
 
 class Expected:

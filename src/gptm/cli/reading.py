@@ -13,7 +13,7 @@ from gptm.cli.session import Session, UsageError
 
 
 def read_training(
-    session: Session, file: str, settings: dict[str, Any], words: dict[str, Any], keep_texts: bool
+    session: Session, file: str, settings: dict[str, Any], words: dict[str, Any], keep_texts: int
 ) -> Any:
     """The documents of a file, with progress and problems told."""
     check_file(file)

@@ -1,5 +1,6 @@
 """Tables for people, on standard output."""
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -33,3 +34,19 @@ def topic_rows(table: Any) -> list[tuple[str, str, str]]:
     return [
         (str(topic), f"{row['share']:.1%}", str(row["words"])) for topic, row in ordered.iterrows()
     ]
+
+
+def readable(kernel: Any) -> str:
+    """A kernel with numbers that are as long as they are of use.
+
+    Examples
+    --------
+    >>> readable("0.3333333333333 * Matern('date', length_scale=10677.614849259631)")
+    "0.3333 * Matern('date', length_scale=10678)"
+    """
+    number = re.compile(r"(?<![\w.'\"])\d+\.\d+(?:e[+-]?\d+)?(?![\w.'\"])")
+    return number.sub(lambda found: _short(float(found[0])), str(kernel))
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if 1000 <= value < 1e9 else f"{value:.4g}"
