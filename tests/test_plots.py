@@ -61,7 +61,7 @@ class Told(GPTM):
         parts = []
         for i in range(K) if topic is None else [topic]:
             contrast = (i - 1.5) * np.cos(1.0 + np.arange(len(grid)) + i)
-            share = 0.1 + 0.05 * (contrast - contrast.min())
+            share = 0.1 + 0.05 * (contrast - contrast.min(initial=9.0))
             parts.append(
                 grid.assign(term=term, topic=i, contrast=contrast, share=share).assign(
                     contrast_low=contrast - level,
@@ -360,6 +360,21 @@ def test_what_cannot_be_drawn_says_so(told):
         plots.plot_effects(told, "age:shop", [0, 1])
     with pytest.raises(ValueError, match=r"reads 3 columns, a, b, c, .*model\.effects"):
         plots.plot_effects(told, "much")
+
+
+def test_a_term_without_effects_says_so(told, monkeypatch):
+    monkeypatch.setitem(GRIDS, "links", {"document": []})
+    with pytest.raises(ValueError, match="the term 'links' has no effects to draw"):
+        plots.plot_effects(told, "links")
+
+
+def test_one_value_is_enough(told, monkeypatch):
+    monkeypatch.setitem(GRIDS, "shop", {"shop": ["Aldi"]})
+    assert len(plots.plot_effects(told, "shop").get_yticklabels()) == 1
+    monkeypatch.setitem(GRIDS, "age", {"age": [30.0]})
+    plots.plot_effects(told, "age").get_figure().canvas.draw()
+    monkeypatch.setitem(GRIDS, "place", {"north": [1.0], "east": [2.0]})
+    plots.plot_effects(told, "place").get_figure().canvas.draw()
 
 
 def test_wrong_choices_say_what_there_is(told):

@@ -18,7 +18,7 @@ from gptm.plots.canvas import (
     tidy,
 )
 
-VALUE_LABELS = {"contrast": "effect on the log-share", "share": "expected share of words"}
+VALUE_LABELS = {"contrast": "contrast (logits)", "share": "expected share of words"}
 
 
 def draw_curves(
@@ -33,10 +33,12 @@ def draw_curves(
         low, high = ordered[f"{value}_low"].to_numpy(), ordered[f"{value}_high"].to_numpy()
         color = color_of(position)
         ax.fill_between(x, low, high, color=color, alpha=0.15, lw=0)
-        ax.plot(x, middle, color=color, ls=dashes_of(position), lw=1.8)
+        mark = "o" if len(x) == 1 else ""  # a line of one point would not be seen
+        ax.plot(x, middle, color=color, ls=dashes_of(position), marker=mark, lw=1.8)
         ends.append((x[-1], middle[-1]))
     every = pd.concat(groups.values())
-    ax.set_xlim(every[along].min(), every[along].max())
+    if every[along].nunique() > 1:
+        ax.set_xlim(every[along].min(), every[along].max())
     if value == "share":
         ax.set_ylim(bottom=0.0)
     else:

@@ -126,6 +126,10 @@ def plot_effects(
         known = ", ".join(map(repr, terms))
         raise ValueError(f"term must be one of the terms of the kernel, {known}; got {term!r}.")
     table = model.effects(term, level=level, **options)
+    if len(table) == 0:
+        raise ValueError(
+            f"the term {term!r} has no effects to draw: model.effects has no rows for it."
+        )
     labels = topic_labels(model, 3, feature_names)
     columns = _columns(table)
     along = [column for column in columns if _is_continuous(table[column])]
