@@ -48,7 +48,7 @@ def describe_column(values: pd.Series, name: str) -> dict[str, Any] | None:
     if not known or any(np.ndim(value) or isinstance(value, set | frozenset) for value in known):
         return None
     label = clean_text(name, LONG_TEXT)
-    if not pd.api.types.is_bool_dtype(values):
+    if not all(isinstance(value, bool | np.bool_) for value in known):
         if is_date(values):
             return {"name": label, "kind": "date", "values": fixed(numbers(values, name), 2)}
         if is_number(values):
