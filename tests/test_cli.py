@@ -287,6 +287,14 @@ def test_options_of_the_model(csv, tmp_path):
     assert model.coregionalization == "identity"
 
 
+def test_seed_words(csv, tmp_path):
+    path = tmp_path / "m.gptm"
+    seeds = ["--seed-words", "bean=coffee,espresso", "--seed-words", "1=tea"]
+    ok("fit", csv, "-t", 2, "-k", "none", *seeds, "-o", path, "-q")
+    assert set(gptm.load(path).topic_words(4)[0]) <= set(COFFEE)
+    assert "bean: " in ok("topics", path).stdout
+
+
 def test_auto_is_announced_in_one_line(csv, tmp_path):
     result = ok("fit", csv, "-t", 2, "-o", tmp_path / "m.gptm")
     notes = [line for line in result.stderr.splitlines() if line.startswith("note: ")]
@@ -341,6 +349,7 @@ WRONG = {
     "no such option": (2, "fit", "{csv}", "--fly"),
     "no topics": (2, "fit", "{csv}", "--topics", "0"),
     "topics in words": (2, "fit", "{csv}", "--topics", "many"),
+    "seeds": (2, "fit", "{csv}", "--seed-words", "war"),
     "no threads": (2, "fit", "{csv}", "--jobs", "0"),
     "no such start": (2, "fit", "{csv}", "--init", "magic"),
     "share": (2, "fit", "{csv}", "--min-df", "few"),

@@ -230,6 +230,14 @@ class ModelOptions:
         Literal["free", "shared", "identity"],
         typer.Option(help="How the kernel acts across topics.", rich_help_panel=_MODEL),
     ] = "free"
+    seed_words: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOPIC=WORDS",
+            help="Words to begin a topic with, as in war=army,navy or 0=tax,budget; may be repeated.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
     inference: Annotated[
         Literal["variational", "map"],
         typer.Option(
@@ -247,7 +255,12 @@ class ModelOptions:
 
     def common(self) -> dict[str, Any]:
         """What `gptm.CTM` takes as well."""
-        return {"init": self.init, "max_iter": self.max_iter, "tol": self.tol}
+        return {
+            "init": self.init,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "seed_words": parse_seed_words(self.seed_words),
+        }
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -293,6 +306,20 @@ def parse_numbers(option: str, text: str, kind: type = int) -> list[Any]:
     except ValueError:
         raise UsageError(f"{option} expects numbers, as in 5,10,20; got {text!r}.") from None
     return numbers
+
+
+def parse_seed_words(given: list[str] | None) -> dict[int | str, list[str]] | None:
+    """Words by topic, a number or a name."""
+    seeds: dict[int | str, list[str]] = {}
+    for text in given or []:
+        topic, _, words = (part.strip() for part in text.partition("="))
+        listed = [word.strip() for word in words.split(",") if word.strip()]
+        if not (topic and listed):
+            raise UsageError(
+                f"--seed-words expects TOPIC=WORDS, as in war=army,navy; got {text!r}."
+            )
+        seeds.setdefault(int(topic) if topic.isdecimal() else topic, []).extend(listed)
+    return seeds or None
 
 
 def parse_formula(text: str) -> Any:

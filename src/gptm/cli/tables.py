@@ -32,8 +32,13 @@ def topic_rows(table: Any) -> list[tuple[str, str, str]]:
     """Number, share and words of each topic, largest first."""
     ordered = table.sort_values("share", ascending=False)
     return [
-        (str(topic), f"{row['share']:.1%}", str(row["words"])) for topic, row in ordered.iterrows()
+        (str(topic), f"{row['share']:.1%}", _named(row.get("name")) + str(row["words"]))
+        for topic, row in ordered.iterrows()
     ]
+
+
+def _named(name: Any) -> str:
+    return f"{name}: " if isinstance(name, str) and name else ""
 
 
 def readable(kernel: Any) -> str:
