@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import gptm
 from gptm import formula
 from gptm.cli import options, session
 from gptm.cli.app import app
-from gptm.cli.progress import Expected
+from gptm.cli.progress import Expected, bar, counting
 from gptm.persistence import load_attached
 
 TEA = ["tea", "leaves", "green", "kettle", "cup", "steam", "pot", "jasmine"]
@@ -674,6 +675,54 @@ def test_the_expected_number_of_iterations():
     assert Expected(200, 0.0)(-1.0) == 200
     stuck = Expected(200, 1e-4)
     assert [stuck(-100.0 + i) for i in range(5)][-1] == 200
+
+
+def at_a_terminal(quiet=False):
+    """A session that believes somebody is looking, and what they see."""
+    seen = io.StringIO()
+    console = Console(file=seen, force_terminal=True, width=100, markup=False, soft_wrap=True)
+    return session.Session(quiet=quiet, _console=console), seen
+
+
+def test_bars_tell_the_time_that_is_left():
+    now, seen = at_a_terminal()
+    with bar(now, "reading [bold]") as update:
+        for done in range(5):
+            update(done, 100)
+            time.sleep(0.06)
+        now.warn("above the bar")
+    assert "reading [bold]" in seen.getvalue()
+    assert "s left" in seen.getvalue()
+    assert "warning: above the bar" in seen.getvalue()
+
+
+def test_bars_are_for_terminals_only():
+    now, seen = at_a_terminal(quiet=True)
+    with bar(now, "reading") as update:
+        update(1, 2)
+    assert seen.getvalue() == ""
+    now = session.Session(_console=Console(file=seen))
+    with bar(now, "reading") as update:
+        update(1, 2)
+    assert seen.getvalue() == ""
+
+
+def test_lines_of_the_work_stay_off_standard_output(capsys):
+    now, _ = at_a_terminal()
+    with counting(now, "fitting", 3):
+        print("[gptm] 1 of 3\n[gptm] 2 of 3")
+    print("data")
+    assert capsys.readouterr().out == "data\n"
+
+
+@pytest.mark.parametrize("command", ["evaluate", "search"])
+def test_interrupted_scores_are_shown(command, csv, monkeypatch):
+    given = [command, csv, "-t", 2, "--folds", 2, "-k", "none", "--max-iter", 5]
+    name = "gptm.selection.results._Result.complete"
+    monkeypatch.setattr(name, property(lambda self: False))
+    result = invoke(*given)
+    assert result.exit_code == 130
+    assert "perplexity" in result.stdout
 
 
 def test_json_of_anything():
