@@ -256,6 +256,12 @@ def test_links_by_numbers(tmp_path):
     assert reading.columns.kinds["stars"] == "number"
 
 
+def test_links_by_numbers_that_a_program_wrote_as_floats(tmp_path):
+    text = "id,parent,body\n1,,green tea\n2,1.0,black tea\n3,2.0,more tea\n"
+    reading = read_csv(tmp_path, text)
+    assert reading.corpus.metadata["parent"].tolist() == [None, ["1"], ["2"]]
+
+
 def test_ids_are_guessed(tmp_path):
     assert kinds_of(tmp_path, {"doc_id": list("abcd")}).columns.id == "doc_id"
     assert kinds_of(tmp_path, {"user_id": list("aacd")}).columns.id is None
@@ -516,6 +522,18 @@ def test_repeated_and_nameless_columns(tmp_path):
     reading = read_csv(tmp_path, "a,a,,body\n1,2,3,some tea\n2,3,4,more tea\n")
     assert list(reading.corpus.metadata) == ["a", "a 2", "column 3"]
     assert problem(reading, "repeated column").count == 1
+
+
+def test_blanks_after_separators(tmp_path):
+    reading = read_csv(tmp_path, 'body, id, to\n"tea, green", a , "b;c"\nblack tea, b, a\n')
+    assert reading.texts == ["tea, green", "black tea"]
+    assert reading.corpus.ids.tolist() == ["a", "b"]
+    assert reading.corpus.metadata["to"].tolist() == [["b", "c"], ["a"]]
+
+
+def test_spreadsheets_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="spreadsheet"):
+        files.read(put(tmp_path, "t.xlsx", b"PK\x03\x04 and more"))
 
 
 def test_one_column(tmp_path):
@@ -782,6 +800,26 @@ def test_new_documents_lack_columns_and_bring_unknown_words(tmp_path):
     assert problem(new, "missing column").message.endswith("missing: 'source'.")
     with pytest.raises(ValueError, match="'story'"):
         files.read_documents(path, words=PLAIN, vocabulary=["tea"], kinds={"story": "text"})
+
+
+def test_every_kind_of_column_may_be_missing(tmp_path):
+    path = put(tmp_path, "new.csv", b"body\ngreen tea\n")
+    kinds = {kind: kind for kind in files.KINDS if kind not in ("text", "id", "ignore")}
+    kinds["old"] = "date:%d/%m/%Y"
+    new = files.read_documents(path, words=PLAIN, vocabulary=["tea"], text="body", kinds=kinds)
+    assert new.corpus.metadata.isna().all(axis=None)
+    assert set(new.corpus.metadata) == set(kinds)
+    assert pd.api.types.is_datetime64_dtype(new.corpus.metadata["date"])
+    assert problem(new, "missing column").count == len(kinds)
+    with pytest.raises(ValueError, match="missing column"):
+        files.read_documents(path, words=PLAIN, vocabulary=["tea"], kinds=kinds, strict=True)
+
+
+def test_the_account_can_be_printed(tmp_path):
+    text = str(read_csv(tmp_path, "id,body\na,green tea\nb\n"))
+    assert text.splitlines()[0].startswith("1 document, 2 words")
+    assert "column  kind" in text
+    assert "broken line: 1 line (line 3)" in text
 
 
 def test_new_counts_are_matched_by_word(tmp_path):

@@ -138,8 +138,8 @@ def test_report_says_what_was_removed():
     text = str(report)
     assert "2 of 11 tokens" in text
     assert "stop words (english): 2 words, 3 tokens, such as the, of" in text
-    assert "too rare (fewer than 2 documents): 1 words" in text
-    assert "2 documents are left" in text
+    assert "too rare (fewer than 2 documents): 1 word, 1 token, such as rare" in text
+    assert "without any counted word: 2 documents" in text
     assert json.loads(json.dumps(report.to_dict()))["rare"]["examples"] == ["rare"]
 
 

@@ -194,8 +194,8 @@ class WordsReport:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.documents:,} documents, {self.words_kept:,} words, "
-            f"{self.tokens_kept:,} of {self.tokens:,} tokens counted"
+            f"{_many(self.documents, 'document')}, {_many(self.words_kept, 'word')}, "
+            f"{self.tokens_kept:,} of {_many(self.tokens, 'token')} counted"
         ]
         language = f" ({self.language})" if self.language else ""
         for removed, name in (
@@ -207,11 +207,11 @@ class WordsReport:
         ):
             if removed.words:
                 lines.append(
-                    f"  {name}: {removed.words:,} words, {removed.tokens:,} tokens, such as "
+                    f"  {name}: {_many(removed.words, 'word')}, {_many(removed.tokens, 'token')}, such as "
                     f"{', '.join(removed.examples[:5])}"
                 )
         if self.empty_documents:
-            lines.append(f"  {self.empty_documents:,} documents are left without any counted word")
+            lines.append(f"  without any counted word: {_many(self.empty_documents, 'document')}")
         return "\n".join(lines)
 
 
@@ -402,6 +402,10 @@ def _frequencies(words: Words, n: int) -> tuple[int | float, int | float]:
     low = words.min_df if words.min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5
     high = words.max_df if words.max_df is not None else 0.5 if n >= 10 else 1.0
     return low, high
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _documents(frequency: int | float | None) -> str:

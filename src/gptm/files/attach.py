@@ -35,9 +35,11 @@ def _matched(table: Table, side: Table, plan: Plan, log: ProblemLog) -> list[int
             )
         return list(range(n))
     places = {
-        as_name(cell): row for row, cell in enumerate(side.column(other)) if not is_missing(cell)
+        as_name(cell).strip(): row
+        for row, cell in enumerate(side.column(other))
+        if not is_missing(cell)
     }
-    rows = [places.get(as_name(cell)) for cell in table.column(own)]
+    rows = [places.get(as_name(cell).strip()) for cell in table.column(own)]
     used = {row for row in rows if row is not None}
     if not used:
         example = as_name(table.column(own)[0])

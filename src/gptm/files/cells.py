@@ -16,7 +16,7 @@ import pandas as pd
 from gptm.metadata import as_name
 
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>"])
-_CODE = re.compile(r"[+-]?0\d")  # 007 is a name and no number
+_CODE = re.compile(r"\s*[+-]?0\d")  # 007 is a name and no number
 
 MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%y")
 DAY_FIRST = tuple(one.replace("%m/%d", "%d/%m") for one in MONTH_FIRST)
@@ -63,7 +63,7 @@ def as_text(cell: Any) -> str:
 def as_number(cell: Any) -> float | None:
     """A finite number, or None."""
     if isinstance(cell, str):
-        if "_" in cell or _CODE.match(cell.strip()):
+        if "_" in cell or _CODE.match(cell):
             return None
     elif isinstance(cell, bool | np.bool_) or not isinstance(cell, Real | Decimal):
         return None
@@ -102,8 +102,15 @@ def as_links(cell: Any, ids: Container[str] = ()) -> list[str]:
         return [cell if cell in ids else cell.strip()]
     for separator in (r"[;|]", r",", r"\s"):
         if re.search(separator, cell.strip()):
-            return [part.strip() for part in re.split(separator, cell) if part.strip()]
-    return [cell.strip()]
+            parts = (part.strip() for part in re.split(separator, cell))
+            return [_whole(part, ids) for part in parts if part]
+    return [_whole(cell.strip(), ids)]
+
+
+def _whole(link: str, ids: Container[str]) -> str:
+    """The id 7 where a program with missing values wrote 7.0."""
+    short = link.removesuffix(".0")
+    return short if link not in ids and short in ids else link
 
 
 def as_vector(cell: Any) -> np.ndarray | None:

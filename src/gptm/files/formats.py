@@ -126,6 +126,10 @@ def _sniffed(source: Input) -> str:
         raise ValueError(
             f"{source.name} is in Matrix Market format; pass format='mtx' and a vocabulary."
         )
+    if start[:4] == b"PK\x03\x04":
+        raise ValueError(
+            f"{source.name} is a spreadsheet or an archive. Save the table as CSV (in UTF-8), or unpack the archive."
+        )
     return "jsonl" if start[:1] in (b"{", b"[") else "csv"
 
 

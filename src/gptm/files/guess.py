@@ -93,7 +93,7 @@ def guess_id(table: Table, text: Container[str] = ()) -> tuple[str, str] | None:
             return name, "all different, and called like an id"
     for name in unique:
         if any(as_number(cell) is None for cell in islice(candidates[name], 50)):
-            ids = rows_by_id([as_name(cell) for cell in candidates[name]])
+            ids = rows_by_id([as_name(cell).strip() for cell in candidates[name]])
             for other, cells in candidates.items():
                 if other != name and _are_links(cells, ids):
                     return name, f"all different, and {other!r} links to it"
@@ -115,14 +115,15 @@ def guess_kind(name: str, cells: Cells, ids: Ids = _NO_IDS) -> Guess:
         return "ignore", "no values"
     if all(map(is_moment, known)):
         return "date", "dates"
-    if _mostly(known, lambda cell: as_list(cell) is not None):
+    if _share(known, lambda cell: as_list(cell) is not None) >= _MOST:
         return _guess_list(cells, known, ids)
     if all(isinstance(cell, bool) for cell in known):
         return "category", "true or false"
     if ids and _LINK_NAMES.search(name) and _are_links(cells, ids):
         return "links", "called like links, and holds ids of documents"
-    if _mostly(known, lambda cell: as_number(cell) is not None):
-        return _guess_number(name, known)
+    numbers = _share(known, lambda cell: as_number(cell) is not None)
+    if numbers >= _MOST:
+        return _guess_number(name, known, numbers)
     if not all(isinstance(cell, str) for cell in known):
         known = [as_name(cell) for cell in known]
     dates = _guess_date(known)
@@ -143,15 +144,14 @@ def _guess_list(cells: Cells, known: list[Any], ids: Ids) -> Guess:
     return "list", "lists, not of ids of documents"
 
 
-def _guess_number(name: str, known: list[Any]) -> Guess:
-    few = len(set(map(as_name, known))) <= len(known) / 2
-    if _CODE_NAMES.search(name) and few:
+def _guess_number(name: str, known: list[Any], share: float) -> Guess:
+    if _CODE_NAMES.search(name) and len(set(map(as_name, known))) <= len(known) / 2:
         return "category", "numbers, but called like a name for a group"
     if _DATE_NAMES.search(name) and all(re.fullmatch(r"[12]\d{7}", as_name(c)) for c in known):
         found = _guess_date([as_name(cell) for cell in known])
         if found is not None:
             return found
-    return "number", _how_many(known, lambda cell: as_number(cell) is not None, "numbers")
+    return "number", f"{_percent(share)} numbers"
 
 
 def _guess_date(known: list[str]) -> Guess | None:
@@ -166,7 +166,7 @@ def _guess_date(known: list[str]) -> Guess | None:
     best = max(likely, key=lambda form: shares[form])  # the first of the best
     if shares[best] < _MOST:
         return None
-    how_many = "all" if shares[best] == 1 else f"{shares[best]:.0%}"
+    how_many = _percent(shares[best])
     if best == "ISO8601":
         return "date", f"{how_many} dates"
     return f"date:{best}", f"{how_many} dates, written {best}"
@@ -219,14 +219,13 @@ def _is_unique(cells: Cells) -> bool:
     return not any(map(is_missing, cells)) and _distinct(cells) == len(cells)
 
 
-def _mostly(known: list[Any], holds: Callable[[Any], bool]) -> bool:
-    """Whether nearly all cells are so; a look at the first ones saves most of the work."""
+def _share(known: list[Any], holds: Callable[[Any], bool]) -> float:
+    """The share of cells that are so; 0 where the first ones are mostly not, which saves the work."""
     head = known[:50]
     if sum(map(holds, head)) < 0.5 * len(head):
-        return False
-    return sum(map(holds, known)) >= _MOST * len(known)
+        return 0.0
+    return sum(map(holds, known)) / len(known)
 
 
-def _how_many(known: list[Any], holds: Callable[[Any], bool], what: str) -> str:
-    share = sum(map(holds, known)) / len(known)
-    return f"all {what}" if share == 1 else f"{share:.0%} {what}"
+def _percent(share: float) -> str:
+    return "all" if share == 1 else f"{share:.0%}"

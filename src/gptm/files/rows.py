@@ -46,7 +46,7 @@ class _Records:
         self._again: list[tuple[int, str]] = []  # lines to be read once more, last first
         self._record: list[tuple[int, str]] = []  # lines of the record at hand
         self._size = 0
-        self._separator = ","
+        self._style: dict[str, Any] = {}
         self._width = 0
 
     def header(self, separator: str | None) -> list[str] | None:
@@ -55,7 +55,10 @@ class _Records:
         if first is None:
             return None
         self._back(self._record[-1:])
-        self._separator = separator or _separator(first)
+        mark = separator or _separator(first)
+        # Blanks after every separator of the header are there for the eye, and stand before quotes too.
+        spaced = mark != "\t" and first.count(mark) == first.count(mark + " ") > 0
+        self._style = {"delimiter": mark, "skipinitialspace": spaced}
         found = next(iter(self), None)
         self._width = len(found[1]) if found else 0
         return found[1] if found else None
@@ -70,7 +73,7 @@ class _Records:
             csv.field_size_limit(limit)
 
     def _each(self) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader(self._feed(), delimiter=self._separator, strict=True)
+        reader = csv.reader(self._feed(), **self._style, strict=True)
         while True:
             self._record, self._size = [], 0
             try:
@@ -86,7 +89,7 @@ class _Records:
                 else:
                     self._log.add("misquoted line", number)
                     yield number, mended
-                reader = csv.reader(self._feed(), delimiter=self._separator, strict=True)
+                reader = csv.reader(self._feed(), **self._style, strict=True)
                 continue
             if cells:  # an empty line is no row
                 yield self._record[0][0], cells
@@ -115,7 +118,7 @@ class _Records:
         for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
             if quoting == csv.QUOTE_MINIMAL and line.count('"') % 2:
                 continue  # the last field would not end
-            cells = next(csv.reader([line], delimiter=self._separator, quoting=quoting), [])
+            cells = next(csv.reader([line], **self._style, quoting=quoting), [])
             if self._width and len(cells) == self._width:
                 return cells
         return None

@@ -104,11 +104,11 @@ class Table:
         ids = np.empty(len(cells), dtype=object)
         seen: set[str] = set()
         for row, cell in enumerate(cells):
-            if is_missing(cell) or as_name(cell) == "":
+            if is_missing(cell):
                 ids[row] = f"row {row + 1}"
                 log.add("missing id", self.lines[row])
                 continue
-            ids[row] = name = as_name(cell)
+            ids[row] = name = as_name(cell).strip()
             if name in seen:
                 log.add("duplicate id", self.lines[row], repr(name))
             seen.add(name)
