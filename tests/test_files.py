@@ -17,7 +17,7 @@ from scipy.io import mmwrite
 from scipy.sparse import csr_matrix, save_npz
 
 import gptm.files as files
-from gptm.files.formats import import_parquet
+from gptm.files.parquet import import_parquet
 from gptm.kernels.auto import auto_kernel
 from gptm.words import Words
 
@@ -952,3 +952,24 @@ def test_without_pyarrow_the_message_says_what_to_install(monkeypatch, tmp_path)
 def test_a_file_that_is_no_parquet(tmp_path):
     with pytest.raises(ValueError, match="no readable Parquet file"):
         files.read(put(tmp_path, "t.parquet", b"something else"))
+
+
+def test_damage_inside_of_a_parquet_file(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    body = pa.array([b"green tea", b"caf\xe9 tea", None]).cast(pa.string(), safe=False)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"body": body, "n": [1, 2, 3]}), path)
+    reading = files.read(path, words=PLAIN, keep_texts=True)
+    assert reading.texts == ["green tea", "caf� tea", ""]
+    assert problem(reading, "undecodable bytes").lines == (2,)
+    assert problem(reading, "empty text").message.startswith("empty text: 1 row (row 3)")
+    rows = pa.table({"body": [f"green tea {i}" for i in range(4000)]})
+    pq.write_table(rows, path, row_group_size=1000, compression="none", use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    middle = pq.ParquetFile(path).metadata.row_group(2).column(0).data_page_offset
+    content[middle : middle + 30] = bytes(30)
+    cut = files.read(put(tmp_path, "t.parquet", bytes(content)), words=PLAIN)
+    assert len(cut.corpus) == 2000
+    assert problem(cut, "cut short").lines == (2000,)

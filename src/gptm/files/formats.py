@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gptm.files.parquet import parquet_rows
 from gptm.files.problems import ProblemLog
-from gptm.files.rows import Row, csv_rows, flat, json_rows, line_rows
+from gptm.files.rows import Row, csv_rows, json_rows, line_rows
 from gptm.files.streams import Input, Lines, Progress, decode
 
 FilePath = str | os.PathLike[str]
@@ -42,7 +43,6 @@ _SUFFIXES = {
     ".dat": "ldac",
     ".npz": "npz",
 }
-_BATCH = 500  # rows of a Parquet file at a time
 
 
 @dataclass
@@ -95,19 +95,20 @@ def open_source(
     stack = ExitStack()
     source = stack.enter_context(Input(path, progress))
     try:
-        return _open_file(source, found or _sniffed(source), path, encoding, log, stack)
+        return _open_file(source, found or _sniffed(source), encoding, log, stack)
     except BaseException:
         stack.close()
         raise
 
 
 def _open_file(
-    source: Input, format: str, path: FilePath, encoding: str, log: ProblemLog, stack: ExitStack
+    source: Input, format: str, encoding: str, log: ProblemLog, stack: ExitStack
 ) -> Source:
-    if format == "parquet":
-        return _open_parquet(source, log, stack)
-    lines = Lines(source, encoding, log)
     rows: Iterator[Row]
+    if format == "parquet":
+        rows, report = parquet_rows(source, log, stack)
+        return Source(format, rows, report, stack)
+    lines = Lines(source, encoding, log)
     if format == "jsonl":
         rows = json_rows(lines, log)
     elif format == "lines":
@@ -131,41 +132,6 @@ def _sniffed(source: Input) -> str:
             f"{source.name} is a spreadsheet or an archive. Save the table as CSV (in UTF-8), or unpack the archive."
         )
     return "jsonl" if start[:1] in (b"{", b"[") else "csv"
-
-
-def _open_parquet(source: Input, log: ProblemLog, stack: ExitStack) -> Source:
-    parquet = import_parquet()
-    log.unit = "row"
-    content = stack.enter_context(source.seekable())
-    try:
-        table = parquet.ParquetFile(content)
-    except Exception as error:  # pyarrow's own errors have no common parent
-        raise ValueError(f"{source.name} is no readable Parquet file ({error}).") from None
-
-    number = 0
-
-    def rows() -> Iterator[Row]:
-        nonlocal number
-        for batch in table.iter_batches(batch_size=_BATCH):
-            for cells in batch.to_pylist():
-                number += 1
-                yield number, flat(cells)
-
-    def report() -> None:
-        source.report(number / max(table.metadata.num_rows, 1))
-
-    return Source("parquet", rows(), report, stack)
-
-
-def import_parquet() -> Any:
-    """The module pyarrow.parquet, or an error that says how to get it."""
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(
-            "Parquet files need the package pyarrow, which is not installed: pip install 'gptm[parquet]'"
-        ) from None
-    return pyarrow.parquet
 
 
 def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progress | None) -> Source:

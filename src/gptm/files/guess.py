@@ -1,7 +1,7 @@
 """Guesses of what columns hold, each with its reason."""
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -81,9 +81,8 @@ def _is_address(cell: str) -> bool:
     return "://" in cell[:12] and " " not in cell.strip()
 
 
-def guess_id(table: Table, text: Container[str] = ()) -> tuple[str, str] | None:
-    """The column that names the documents, or None."""
-    candidates = {name: cells for name, cells in table.items() if name not in text}
+def guess_id(candidates: Table) -> tuple[str, str] | None:
+    """The column that names the documents, with the reason, or None."""
     for name, cells in candidates.items():
         if _ID_NAMES.fullmatch(name) and _distinct(cells) >= 0.9 * len(cells) > 0:
             return name, f"is called {name!r}"

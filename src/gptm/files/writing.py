@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.files.formats import find_format, import_parquet, suffix
+from gptm.files.formats import find_format, suffix
+from gptm.files.parquet import import_parquet
 
 WRITABLE = ("csv", "tsv", "jsonl", "parquet")
 
