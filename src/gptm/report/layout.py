@@ -4,7 +4,8 @@ import numpy as np
 
 from gptm._types import Array
 
-N_LANDMARKS = 2500  # documents that t-SNE places; its time grows fast beyond
+N_LANDMARKS = 2000  # documents that t-SNE places; its time grows fast beyond
+N_STEPS = 500  # half of the usual number: the neighbours are the same by then
 MIN_DOCUMENTS = 50  # below, t-SNE has too few neighbours to look at
 N_NEIGHBOURS = 6  # landmarks that place another document
 _CHUNK = 4096  # documents whose distances to the landmarks are in memory at once
@@ -29,7 +30,8 @@ def document_map(doc_topics: Array) -> Array:
     start = _principal_plane(points[chosen])
     start = 1e-4 * start / max(start.std(), 1e-12)
     start += 1e-6 * rng.standard_normal(start.shape)  # equal documents must be able to part
-    tsne = TSNE(init=start, perplexity=min(30.0, (len(chosen) - 1) / 4), random_state=0)
+    perplexity = min(30.0, (len(chosen) - 1) / 4)
+    tsne = TSNE(init=start, perplexity=perplexity, max_iter=N_STEPS, random_state=0)
     placed = np.asarray(tsne.fit_transform(points[chosen]), dtype=np.float64)
     if len(chosen) == n:
         return _scaled(placed)

@@ -94,18 +94,19 @@ function tickText(measure, ticks) {
 
 // One chart of curves: `lines` have x, y, low, high and a colour; all share the axes.
 function curveChart({ width, height, lines, dates, measure, label, small }) {
-  const margin = small ? { top: 6, right: 6, bottom: 6, left: 6 } : { top: 14, right: 18, bottom: 28, left: 52 };
   const [low, high] = extent(lines.map((line) => line.x));
   let [bottom, top] = extent(lines.flatMap((line) => [line.y, line.low ?? [], line.high ?? []]));
   const zero = MEASURES[measure]?.from;
   if (zero === 0) bottom = 0;
   if (top === bottom) top = bottom + 1;
+  const ticks = small ? [] : niceTicks(bottom, top, 4);
+  const text = tickText(measure, ticks);
+  const room = 14 + 7.2 * Math.max(...ticks.map((at) => text(at).length), 0);
+  const margin = small ? { top: 6, right: 6, bottom: 6, left: 6 } : { top: 14, right: 18, bottom: 28, left: room };
   const x = scale(low, high, margin.left, width - margin.right);
   const y = scale(bottom, top, height - margin.bottom, margin.top);
   const chart = svg("svg", { class: "drawn", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   if (!small) {
-    const ticks = niceTicks(bottom, top, 4);
-    const text = tickText(measure, ticks);
     for (const at of ticks) {
       chart.append(
         svg("line", { class: "grid", x1: margin.left, x2: width - margin.right, y1: y(at), y2: y(at) }),

@@ -6,6 +6,10 @@ function startGraph() {
   const { matrix } = data.correlations;
   const [, most] = extent(matrix.map((row, i) => row.filter((_, j) => j !== i)));
   least.max = String(Math.max(0.1, Math.ceil(most * 50) / 50));
+  // Of many topics only the strongest ties to begin with: three for every two topics can be told apart.
+  const values = matrix.flatMap((row, i) => row.filter((_, j) => j > i)).sort((a, b) => b - a);
+  const few = values[Math.ceil(1.5 * matrix.length)] ?? 0;
+  least.value = String(Math.max(0.1, Math.ceil(few * 50) / 50));
   const draw = responsive(box, (width) => box.replaceChildren(graphOf(width, Number(least.value))));
   const show = () => {
     byId("graph-least-value").textContent = Number(least.value).toFixed(2);

@@ -204,7 +204,7 @@ function paint() {
 }
 
 function dotRadius() {
-  const base = Math.max(0.9, Math.min(4.5, 130 / Math.sqrt(data.documents.x.length)));
+  const base = Math.max(0.9, Math.min(4.5, 170 / Math.sqrt(data.documents.x.length)));
   return Math.min(7, base * map.zoom ** 0.35 * (map.width < 500 ? 0.8 : 1));
 }
 
