@@ -306,7 +306,8 @@ def test_auto_is_announced_in_one_line(csv, tmp_path):
 def test_warnings_are_single_lines(csv, tmp_path):
     result = ok("fit", csv, "-t", 2, "-o", tmp_path / "m.gptm", "--max-iter", 2, "-q")
     (line,) = result.stderr.splitlines()
-    assert line.startswith("warning: fit did not converge in max_iter=2")
+    assert line.startswith("warning: fit did not converge in 2 iterations")
+    assert "Increase --max-iter, or --tol" in line
 
 
 def test_problems_of_a_file_are_told(tmp_path):
@@ -389,6 +390,15 @@ def test_errors_end_with_their_code(case, csv, fitted, plain, tmp_path):
     if code == 1:
         assert text.splitlines()[-1].startswith("error: ")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_advice_is_in_options(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_bytes("key,body\na,grün tea\nb,tea cup\n".encode("latin-1"))
+    result = ok("fit", path, "-t", 2, "-q", "-o", tmp_path / "m.gptm")
+    assert "--encoding latin-1" in result.stderr
+    path.write_text("x,y\n1,2\n", encoding="utf-8")
+    assert "--text" in failing(1, "fit", path, "-o", tmp_path / "m.gptm")
 
 
 def test_debug_shows_where(csv, tmp_path):
@@ -593,6 +603,7 @@ def test_evaluate(csv, tmp_path):
     head, *rows = result.stdout.splitlines()
     assert head.split()[:4] == ["model", "perplexity_50", "perplexity_20", "perplexity_5"]
     assert [row.split()[0] for row in rows] == ["GPTM", "CTM"]
+    assert "against words only" in result.stderr
     found = json.loads(ok(*given, "--json").stdout)
     by_name = {row["model"]: row for row in found}
     assert by_name["GPTM"]["perplexity_5"] < by_name["CTM"]["perplexity_5"]

@@ -79,7 +79,7 @@ def fit(
         ).fit(reading.corpus)
     interrupted = not fitted.converged_ and fitted.n_iter_ < model.max_iter
     _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
-    _conclude(session, fitted, reading, target, interrupted)
+    _conclude(session, fitted, reading, file, target, interrupted)
     return INTERRUPTED if interrupted else OK
 
 
@@ -130,7 +130,9 @@ def tell_reading(session: Session, reading: Any) -> None:
     session.say(str(reading.report))
 
 
-def _conclude(session: Session, model: Any, reading: Any, target: str, interrupted: bool) -> None:
+def _conclude(
+    session: Session, model: Any, reading: Any, file: str, target: str, interrupted: bool
+) -> None:
     table = model.topics(8)
     state = (
         "interrupted" if interrupted else "converged" if model.converged_ else "did not converge"
@@ -144,12 +146,15 @@ def _conclude(session: Session, model: Any, reading: Any, target: str, interrupt
     if target == "-":
         return
     session.say(f"\n{'the model so far is' if interrupted else 'model'} saved in {target}")
+    steps = {
+        f"gptm report {target} -o report.html": "a page to look at",
+        f"gptm transform {target} NEW.csv": "topics of other documents",
+        f"gptm evaluate {file}": "does the side information help?",
+        f"gptm search {file}": "how many topics?",
+    }
     session.say("what to try next:")
-    session.say(f"  gptm report {target} -o report.html    a page to look at")
-    session.say(f"  gptm transform {target} NEW.csv        topics of other documents")
-    session.say(
-        "  gptm evaluate FILE, gptm search FILE   does the kernel help, and how many topics"
-    )
+    for command, what in steps.items():
+        session.say(f"  {command:<{max(map(len, steps))}}  {what}")
     if session.json:
         session.answer(summary(model, reading, target, state), lambda: None)
 

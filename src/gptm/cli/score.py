@@ -43,7 +43,19 @@ def evaluate(
         found = compare(
             models, corpus, cv=folds, observed=shares, random_state=session.seed, verbose=True
         )
-    return _conclude(session, found, output)
+    code = _conclude(session, found, output)
+    session.say(_difference(found.table))
+    return code
+
+
+def _difference(table: Any) -> str:
+    """What the side information does to each perplexity, in words."""
+    names = [name for name in table if name.startswith("perplexity_")]
+    change = table.loc["GPTM", names] / table.loc["CTM", names] - 1
+    parts = [
+        f"{value:+.1%} at {name.removeprefix('perplexity_')} %" for name, value in change.items()
+    ]
+    return f"perplexity with side information, against words only: {', '.join(parts)} of the words seen"
 
 
 def search(

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gptm.cli.wording import in_options
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -53,7 +55,7 @@ class Session:
 
     def warn(self, text: str) -> None:
         """One line, once, also if quiet is wanted."""
-        line = one_line(text)
+        line = in_options(text)
         if line not in self._said:
             self._said.add(line)
             self.console.print(f"warning: {line}", style="yellow")
@@ -103,8 +105,8 @@ def _described(error: Exception) -> str:
             "there is not enough memory. Fit to fewer documents, or keep fewer words with --min-df."
         )
     if isinstance(error, _EXPECTED) and str(error):
-        return one_line(str(error))
-    return f"{type(error).__name__}: {one_line(str(error))} (--debug shows where)"
+        return in_options(str(error))
+    return f"{type(error).__name__}: {in_options(str(error))} (--debug shows where)"
 
 
 @contextmanager
@@ -116,7 +118,7 @@ def _library_talk(session: Session) -> Iterator[None]:
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            session.say(f"note: {one_line(record.getMessage())}")
+            session.say(f"note: {in_options(record.getMessage())}")
 
     logger, handler = logging.getLogger("gptm"), Notes()
     propagate = logger.propagate
@@ -132,10 +134,6 @@ def _library_talk(session: Session) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def plain(value: Any) -> Any:

@@ -1,0 +1,35 @@
+"""What the library says in terms of Python, in terms of the command line."""
+
+import re
+
+# Settings that occur in advice; kernels print settings of their own, such as id='key', which must stay as they are.
+_PHRASES = (
+    (r"\bkinds=\{\.\.\.: '([^']+)'\}( or '[^']+')?", r"--column NAME=\1\2"),
+    (r"\bkinds\[('[^']*')\]", r"--column for \1"),
+    (r"\b(text|encoding|format)='\.\.\.'", r"--\1"),
+    (r"\b(text|encoding|format)='([^']*)'", r"--\1 \2"),
+    (r"\btext= ", "--text "),
+    (r"\bstop_words=None\b", "--stop-words none"),
+    (r"\bstrict=True\b", "--strict"),
+    (r"\b(min|max)_df\b", r"--\1-df"),
+    (r"(?<=[Ii]ncrease )max_iter\b", "--max-iter"),
+    (r"(?<=, or )tol\b", "--tol"),
+    (r"(?<= of | in )max_iter=(\d+)", r"\1"),
+    (r" Fit again with warm_start=True to go on from it\.", ""),
+)
+
+
+def in_options(text: str) -> str:
+    """A message on one line, with options in place of arguments.
+
+    Examples
+    --------
+    >>> in_options("Name the encoding, for example encoding='latin-1'.")
+    'Name the encoding, for example --encoding latin-1.'
+    >>> in_options("Graph('links', id='key') has nothing to learn from")
+    "Graph('links', id='key') has nothing to learn from"
+    """
+    line = " ".join(text.split())
+    for pattern, phrase in _PHRASES:
+        line = re.sub(pattern, phrase, line)
+    return line
