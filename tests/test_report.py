@@ -61,7 +61,13 @@ def make_corpus(n=N, seed=0):
 class Told(GPTM):
     """A model that tells made-up effects in every form that the report draws."""
 
-    terms_ = ("date", "party", "links", "date * party")
+    @property
+    def terms_(self):
+        return ["date", "party", "links", "date * party"]
+
+    @terms_.setter
+    def terms_(self, terms):
+        """What a fit finds is not told."""
 
     def effects(self, term=None, topic=None, *, at=None, versus=None, level=0.9, n_points=50):
         dates = pd.date_range("1900-01-01", "1987-01-01", periods=7)

@@ -363,6 +363,16 @@ def test_the_map_can_be_coloured_by_metadata(page):
     assert page.pixels() != before
 
 
+def test_a_column_named_topic_is_a_column(browser, data, tmp_path):
+    column = {"name": "topic", "kind": "category", "levels": ["tea"], "values": [0] * N}
+    documents = data["documents"] | {"metadata": [column]}
+    browser.open(write_report(data | {"documents": documents}, tmp_path / "topic.html").as_uri())
+    assert len(browser.all("#map-legend li")) == K
+    Select(browser.find("#map-colour")).select_by_visible_text("topic")
+    assert browser.texts("#map-legend li") == ["tea"]
+    assert browser.run("return location.hash") == "#colour=topic"
+
+
 def test_the_table_of_documents_follows_the_topic(page, model):
     page.click("#map-details summary")
     page.wait(lambda: page.all("#map-table tbody tr"))

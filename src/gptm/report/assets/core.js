@@ -38,7 +38,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 const seriesColour = (place) => (place < N_COLOURS ? `var(--c${place})` : "var(--quiet)");
 
 // What the reader has chosen; the address holds it, so that a link shows the same view.
-const state = { topic: null, document: null, query: "", colour: "topic" };
+const state = { topic: null, document: null, query: "", colour: "" };
 const listeners = [];
 const onChange = (listener) => listeners.push(listener);
 
@@ -59,7 +59,7 @@ function writeAddress() {
   if (state.topic !== null) parts.set("topic", state.topic);
   if (state.document !== null) parts.set("document", data.documents.position[state.document]);
   if (state.query) parts.set("search", state.query);
-  if (state.colour !== "topic") parts.set("colour", state.colour);
+  if (state.colour) parts.set("colour", state.colour);
   try {
     history.pushState(null, "", `#${parts}`);
   } catch {
@@ -77,7 +77,7 @@ function readAddress() {
     topic: known ? Number(topic) : null,
     document: row >= 0 ? row : null,
     query: parts.get("search") ?? "",
-    colour: names.includes(parts.get("colour")) ? parts.get("colour") : "topic",
+    colour: names.includes(parts.get("colour")) ? parts.get("colour") : "",
   };
 }
 

@@ -19,7 +19,7 @@ const map = {
 function startMap() {
   const { metadata, x } = data.documents;
   const choice = byId("map-colour");
-  choice.append(h("option", { value: "topic" }, "topic"));
+  choice.append(h("option", { value: "" }, "largest topic"));
   for (const column of metadata) if (column.kind !== "text") choice.append(h("option", { value: column.name }, column.name));
   choice.addEventListener("change", () => update({ colour: choice.value }));
   indexDots();
@@ -48,7 +48,7 @@ function startMap() {
 
 function recolour() {
   const column = data.documents.metadata.find((one) => one.name === state.colour);
-  byId("map-colour").value = state.colour;
+  byId("map-colour").value = state.colour; // empty for topics: a column may have any name
   const n = data.documents.x.length;
   map.bucket = new Uint8Array(n); // 0 is quiet
   const legend = [];
