@@ -525,6 +525,19 @@ def test_variance_has_all_topics_first(data, model):
         assert_allclose(sum(row["share"]), 1.0, atol=1e-3)
 
 
+def test_what_cannot_be_computed_is_left_out_with_a_warning(model, corpus, monkeypatch):
+    def effects(self, term, **options):
+        if term == "date":
+            raise np.linalg.LinAlgError("Singular matrix")
+        return told(self, term, **options)
+
+    told = Told.effects
+    monkeypatch.setattr(Told, "effects", effects)
+    with pytest.warns(UserWarning, match=r"leaves out the effect of 'date'.*Singular matrix"):
+        found = report_data(model, max_documents=40)
+    assert [term["term"] for term in found["effects"]["terms"]] == model.terms_[1:]
+
+
 # The page
 
 

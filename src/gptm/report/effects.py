@@ -1,10 +1,13 @@
 """What the metadata do to the topics, as curves, bars and tables that a page can draw."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gptm._warnings import warn
 from gptm.metadata import is_date, is_number, numbers
 from gptm.report.plain import clean_text, fixed, rounded
 
@@ -24,10 +27,19 @@ def effect_terms(model: Any, labels: list[str]) -> list[dict[str, Any]]:
         return []
     found = []
     for term in model.terms_:
-        table = model.effects(term, level=LEVEL)
-        if len(table):
+        table = _asked(f"the effect of {term!r}", partial(model.effects, term, level=LEVEL))
+        if table is not None and len(table):
             found.append(_describe(str(term), table, labels))
     return found
+
+
+def _asked(what: str, question: Callable[[], pd.DataFrame]) -> pd.DataFrame | None:
+    """The answer; without one the page does without this part, since all others are still worth reading."""
+    try:
+        return question()
+    except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
+        warn(f"the report leaves out {what}, which could not be computed: {error}")
+        return None
 
 
 def _describe(term: str, table: pd.DataFrame, labels: list[str]) -> dict[str, Any]:
@@ -122,7 +134,9 @@ def variance_parts(model: Any) -> dict[str, Any] | None:
     """Shares of the topics' variance by term, all topics together first; None where there is no kernel."""
     if getattr(model, "kernel_", None) is None or not hasattr(model, "variance_explained"):
         return None
-    table = model.variance_explained(level=LEVEL)
+    table = _asked("the explained variance", partial(model.variance_explained, level=LEVEL))
+    if table is None:
+        return None
     terms = list(dict.fromkeys(table["term"]))
     topics = sorted(
         dict.fromkeys(table["topic"]), key=lambda topic: (topic != "all", str(topic).zfill(9))
