@@ -369,6 +369,9 @@ WRONG = {
     "sizes": (2, "search", "{csv}", "--topics", "a,b"),
     "shares": (2, "evaluate", "{csv}", "--observed", "50,200"),
     "which words": (2, "topics", "{model}", "--by", "magic"),
+    "level": (2, "effects", "{model}", "--level", "1"),
+    "no such term": (1, "effects", "{model}", "--term", "fish"),
+    "no such topic": (1, "effects", "{model}", "--topic", "7"),
     "places": (2, "effects", "{model}", "--at", "date"),
     "both from standard input": (2, "transform", "-", "-"),
     "no effect": (1, "effects", "{plain}"),
@@ -505,10 +508,12 @@ def test_info(fitted):
     assert found["written_by"]["gptm"] == gptm.__version__
 
 
-later = pytest.mark.skipif(not hasattr(gptm.GPTM, "effects"), reason="effects are being written")
+explaining = pytest.mark.skipif(
+    not hasattr(gptm.GPTM, "effects"), reason="the models do not explain themselves yet"
+)
 
 
-@later
+@explaining
 def test_effects(fitted):
     found = json.loads(ok("effects", fitted[0], "--json").stdout)
     assert {row["topic"] for row in found} == {0, 1}
@@ -518,13 +523,23 @@ def test_effects(fitted):
     assert one.splitlines()[0].split()[:2] == ["term", "topic"]
 
 
-@later
+@explaining
 def test_effects_at_given_places(fitted):
     path, _ = fitted
-    term = gptm.load(path).terms_[0]
-    given = ["--term", term, "--at", "date=2001-01-01,2015-01-01", "--json"]
-    found = json.loads(ok("effects", path, *given).stdout)
+    given = ["--at", "date=2001-01-01,2015-01-01"]
+    found = json.loads(ok("effects", path, *given, "--json").stdout)
     assert {row["date"][:10] for row in found} == {"2001-01-01", "2015-01-01"}
+    assert {row["term"] for row in found} == {"date"}
+    assert len(ok("effects", path, *given, "--topic", 1).stdout.splitlines()) == 3
+
+
+@explaining
+def test_effects_against_another_setting(fitted):
+    given = ["--at", "source=Leaf,Bean", "--versus", "source=Bean", "--topic", 0, "--json"]
+    leaf, bean = json.loads(ok("effects", fitted[0], *given).stdout)
+    assert (leaf["source"], bean["source"]) == ("Leaf", "Bean")
+    assert bean["contrast"] == pytest.approx(0.0, abs=1e-9)
+    assert abs(leaf["contrast"]) > 0
 
 
 # New documents

@@ -51,30 +51,52 @@ def effects(
             metavar="COLUMN=VALUES", help="Where to look, as in date=1990-01-01,2000-01-01."
         ),
     ] = None,
+    versus: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=VALUE", help="Show differences to this, as in source=Times."),
+    ] = None,
     level: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Probability that the bands hold.")
     ] = 0.9,
     output: o.Output = None,
 ) -> None:
     """What each term of the kernel says about each topic, with error bands."""
-    places = _places(at)
+    if not 0 < level < 1:
+        raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
+    places, against = _places("--at", at), _places("--versus", versus)
     check_output(output)
     fitted = _load(model)
     if getattr(fitted, "kernel_", None) is None:
         raise ValueError("the model has no kernel, so that there is no effect to show.")
-    found = fitted.effects(term, topic, at=places, level=level)
+    import pandas as pd
+
+    settings = {"at": places, "versus": against, "level": level}
+    tables = [
+        fitted.effects(one, topic, **settings) for one in _chosen(fitted, term, places, against)
+    ]
+    found = pd.concat(tables, ignore_index=True)
     if write_table(found, output):
         return
     session.answer(found, lambda: _print_frame(found))
 
 
-def _places(given: list[str] | None) -> dict[str, list[Any]] | None:
+def _chosen(fitted: Any, term: str | None, *places: dict[str, Any] | None) -> list[str]:
+    """The term that was named, else the one that reads the named columns, else all."""
+    if term is not None:
+        return [term]
+    named = [column for place in places if place for column in place]
+    return named[:1] or list(fitted.terms_)
+
+
+def _places(option: str, given: list[str] | None) -> dict[str, list[Any]] | None:
     """Values by column, numbers as numbers."""
     places: dict[str, list[Any]] = {}
     for text in given or []:
         name, mark, values = text.partition("=")
         if not (mark and name and values):
-            raise UsageError(f"--at expects COLUMN=VALUES, as in date=1990-01-01; got {text!r}.")
+            raise UsageError(
+                f"{option} expects COLUMN=VALUES, as in date=1990-01-01; got {text!r}."
+            )
         places.setdefault(name.strip(), []).extend(map(_number_or_text, values.split(",")))
     return places or None
 
@@ -90,12 +112,18 @@ def _number_or_text(text: str) -> Any:
 
 def _print_frame(frame: Any) -> None:
     numbers = [name for name in frame if frame[name].dtype.kind in "if"]
-    cells = {
-        name: frame[name].map("{:.4g}".format) if frame[name].dtype.kind == "f" else frame[name]
-        for name in frame
-    }
-    rows = list(zip(*cells.values(), strict=True))
+    rows = list(zip(*(map(_cell, frame[name]) for name in frame), strict=True))
     print_table(rows, [str(name) for name in frame], [str(name) for name in numbers])
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:  # not a number, not a time
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return (
+        value.isoformat().removesuffix("T00:00:00") if hasattr(value, "isoformat") else str(value)
+    )
 
 
 def info(session: Session, model: o.Model) -> None:
