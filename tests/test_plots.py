@@ -378,8 +378,6 @@ def test_one_value_is_enough(told, monkeypatch):
 
 
 def test_wrong_choices_say_what_there_is(told):
-    with pytest.raises(ValueError, match=r"term must be one of .*'date', 'age'.*; got 'author'"):
-        plots.plot_effects(told, "author")
     with pytest.raises(ValueError, match="kind must be one of 'contrast', 'share'; got 'ratio'"):
         plots.plot_effects(told, "date", kind="ratio")
     for wrong in (K, -1, 1.5, "peace", True, [0, K], [None]):
@@ -433,6 +431,24 @@ def test_variance_by_topic_adds_up_to_one(told):
         assert_allclose(segment[:, 0], 1.0 - rest.loc[topic, ["high", "low"]].astype(float))
     every = plots.plot_variance_explained(told, "all")
     assert len(every.get_yticklabels()) == K
+
+
+def test_shares_below_zero_are_drawn_on_their_side(told, monkeypatch):
+    """Terms that go against others may have them; all still add up to one."""
+    table = told.variance_explained()
+    table.loc[table["term"] == "age", ["share", "low", "high"]] = [-0.05, -0.1, 0.0]
+    table.loc[table["term"] == "date", ["share", "low", "high"]] += 0.1
+    monkeypatch.setattr(told, "variance_explained", lambda level: table, raising=False)
+    ax = plots.plot_variance_explained(told)
+    assert ax.get_xlim()[0] < -0.1
+    ax = plots.plot_variance_explained(told, [2])
+    widths = np.array([bar.get_width() for bar in ax.patches])
+    starts = np.array([bar.get_x() for bar in ax.patches])
+    assert widths.sum() == pytest.approx(1.0)
+    assert ax.get_xlim()[0] < -0.05
+    ends = np.maximum(starts, starts + widths)
+    assert ends.max() == pytest.approx(1.05)
+    assert (np.sort(ends)[1:-1] > 0).all()
 
 
 # Correlations
@@ -556,6 +572,15 @@ def test_real_effects_are_drawn(real):
     assert len(plots.plot_effects(real, shop, 0).get_yticklabels()) == len(SHOPS)
     assert len(plots.plot_variance_explained(real).patches) == 3
     assert len(plots.plot_variance_explained(real, "all").patches) == 3 * K
+    with pytest.raises(ValueError, match=r"term must be one of .*'date', 'shop'.*; got 'author'"):
+        plots.plot_effects(real, "author")
+
+
+def test_real_differences_are_drawn_on_both_sides_of_zero(real):
+    ax = plots.plot_effects(real, 1, kind="share", versus="Bio")
+    assert ax.get_xlim()[0] < 0 < ax.get_xlim()[1]
+    ax = plots.plot_effects(real, "date", kind="share", versus=METADATA["date"][20])
+    assert ax.get_ylim()[0] < 0 < ax.get_ylim()[1]
 
 
 # Packages that may be missing

@@ -39,9 +39,9 @@ def draw_curves(
     every = pd.concat(groups.values())
     if every[along].nunique() > 1:
         ax.set_xlim(every[along].min(), every[along].max())
-    if value == "share":
+    if value == "share" and (every["share_low"] >= 0).all():
         ax.set_ylim(bottom=0.0)
-    else:
+    else:  # contrasts, or with versus= differences
         ax.axhline(0.0, color="0.5", lw=0.8, zorder=1)
     _name(ax, along, value, of)
     if pd.api.types.is_datetime64_any_dtype(every[along]):

@@ -90,7 +90,8 @@ def _finish(ax: Any, places: np.ndarray, names: list[str], value: str) -> None:
     tidy(ax, "x")
     ax.tick_params(axis="y", length=0)
     if value == "share":
-        ax.set_xlim(left=0.0)
         as_percent(ax.xaxis)
-    else:
+    if value == "share" and ax.dataLim.x0 >= 0:
+        ax.set_xlim(left=0.0)
+    else:  # contrasts, or with versus= differences
         ax.axvline(0.0, color="0.5", lw=0.8, zorder=1)

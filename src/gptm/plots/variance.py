@@ -55,8 +55,8 @@ def plot_variance_explained(
     >>> from gptm import GPTM, kernels as k, plots
     >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
     >>> model = GPTM(2, kernel=k.Categorical("shop"), random_state=0).fit(X, metadata={"shop": list("aabb") * 6})
-    >>> ax = plots.plot_variance_explained(model)  # doctest: +SKIP
-    >>> ax.get_xlabel()  # doctest: +SKIP
+    >>> ax = plots.plot_variance_explained(model)
+    >>> ax.get_xlabel()
     'share of the variance between documents'
     """
     terms = check_terms(model)
@@ -105,25 +105,30 @@ def _by_topic(
     order = np.argsort(-rest["share"].to_numpy(), kind="stable")  # most explained on top
     shares, rest = shares.iloc[order], rest.iloc[order]
     ax = new_axes(ax, (7.2, 1.4 + _ROW * len(topics)))
-    places, left = np.arange(len(topics)), np.zeros(len(topics))
+    places = np.arange(len(topics))
+    below, above = np.zeros((2, len(topics)))  # where the bars of negative and positive shares end
     for position, term in enumerate([*terms, UNEXPLAINED]):
         last = term == UNEXPLAINED
         color = "0.9" if last else color_of(position)
         width = shares[term].to_numpy()
+        left = np.where(width < 0, below, above)
         ax.barh(places, width, left=left, height=0.66, color=color, label=term, ec="white", lw=0.6)
-        left = left + width
-    explained = 1.0 - rest["share"].to_numpy()
+        below, above = below + np.minimum(width, 0.0), above + np.maximum(width, 0.0)
+    border = above - rest["share"].to_numpy()  # of what is explained
     reach = around(rest, "share")[::-1]  # a low rest is much explained
-    ax.errorbar(explained, places, xerr=reach, fmt="none", ecolor="0.2", elinewidth=1.1)
+    ax.errorbar(border, places, xerr=reach, fmt="none", ecolor="0.2", elinewidth=1.1)
     _finish(ax, [labels[topic] for topic in shares.index])
-    ax.set_xlim(0.0, 1.0)
+    ax.set_xlim(right=max(1.0, float(above.max())))
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False, fontsize=SMALL)
     return ax
 
 
 def _finish(ax: Any, names: list[str]) -> None:
     ax.set_yticks(np.arange(len(names)), labels=names)
-    ax.set_xlim(left=0.0)
+    if ax.dataLim.x0 < 0:
+        ax.axvline(0.0, color="0.5", lw=0.8)
+    else:
+        ax.set_xlim(left=0.0)
     ax.set_xlabel("share of the variance between documents")
     as_percent(ax.xaxis)
     tidy(ax, "x")
