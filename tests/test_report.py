@@ -21,6 +21,7 @@ from gptm import kernels as k
 from gptm.report import documents, layout, model_report, plain, report_data, write_report
 from gptm.report import effects as report_effects
 from gptm.report.data import score_table
+from gptm.report.page import render_page
 from gptm.report.wording import kernel_code, kernel_sentences
 
 N, K = 160, 4
@@ -508,6 +509,26 @@ def test_effects_come_in_four_forms(data, model):
     assert len(both["series"]) == K * report_effects.MAX_LINES
 
 
+def test_a_curve_runs_along_the_column_that_varies(model):
+    table = model.effects("date").assign(size=2.5)[
+        ["term", "topic", "size", "date", *report_effects._VALUES]
+    ]
+    found = report_effects._describe("size, date", table, [])
+    assert (found["along"], found["lines"], found["date"]) == ("date", ["2.5"], True)
+
+
+@pytest.mark.skipif(not hasattr(GPTM, "effects"), reason="models have no effects yet")
+@pytest.mark.parametrize("kernel", [k.Matern("date"), k.Categorical("party"), k.Linear("<i>size")])
+def test_effects_of_a_real_model(corpus, kernel):
+    model = fit(GPTM(2, kernel=kernel, random_state=0, max_iter=5), corpus)
+    found = report_data(model, corpus=corpus, max_documents=40)
+    (term,) = found["effects"]["terms"]
+    table = model.effects(level=report_effects.LEVEL)
+    assert term["kind"] == ("categories" if isinstance(kernel, k.Categorical) else "curve")
+    assert_allclose(term["series"][1]["share"], table.loc[table["topic"] == 1, "share"], rtol=1e-3)
+    assert found["variance"]["terms"] == [*model.terms_, "unexplained"]
+
+
 def test_of_a_term_over_documents_the_ends_are_kept(data, model, corpus):
     links, table = data["effects"]["terms"][2], model.effects("links")
     for series in links["series"]:
@@ -533,9 +554,11 @@ def test_what_cannot_be_computed_is_left_out_with_a_warning(model, corpus, monke
 
     told = Told.effects
     monkeypatch.setattr(Told, "effects", effects)
-    with pytest.warns(UserWarning, match=r"leaves out the effect of 'date'.*Singular matrix"):
+    with pytest.warns(UserWarning, match=r"leaves out the effect of date.*Singular matrix"):
         found = report_data(model, max_documents=40)
     assert [term["term"] for term in found["effects"]["terms"]] == model.terms_[1:]
+    assert found["effects"]["left_out"] == ["the effect of date"]
+    assert "could not be computed: the effect of date." in render_page(found)
 
 
 # The page

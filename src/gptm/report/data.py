@@ -17,7 +17,7 @@ from gptm.report.documents import (
     typical_documents,
     typical_rows,
 )
-from gptm.report.effects import LEVEL, effect_terms, variance_parts
+from gptm.report.effects import explain
 from gptm.report.layout import graph_layout
 from gptm.report.plain import clean_text, fixed, rounded
 from gptm.report.wording import kernel_code, kernel_sentences
@@ -73,6 +73,7 @@ def report_data(
         topics, typical_documents(theta, typical, known_texts, ids), strict=True
     ):
         topic["typical"] = documents
+    effects, variance = explain(model, _labels(len(theta), known_texts, ids))
     heading = title or f"{len(topics)} topics in {len(theta):,} documents"
     return {
         "title": clean_text(heading),
@@ -82,11 +83,8 @@ def report_data(
         "words": _vocabulary(model.components_, names, share),
         "documents": document_columns(theta, rows, known_texts, corpus),
         "correlations": _correlations(model),
-        "effects": {
-            "level": LEVEL,
-            "terms": effect_terms(model, _labels(len(theta), known_texts, ids)),
-        },
-        "variance": variance_parts(model),
+        "effects": effects,
+        "variance": variance,
     }
 
 

@@ -17,7 +17,18 @@ MAX_LINES = 6  # that a chart can tell apart
 _VALUES = ("share", "share_low", "share_high", "contrast", "contrast_low", "contrast_high")
 
 
-def effect_terms(model: Any, labels: list[str]) -> list[dict[str, Any]]:
+def explain(model: Any, labels: list[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """What the page says of the kernel: effects term by term, and shares of variance.
+
+    What could not be computed is named in `left_out`, so that nobody takes its absence for "no effect".
+    """
+    left_out: list[str] = []
+    terms = effect_terms(model, labels, left_out)
+    variance = variance_parts(model, left_out)
+    return {"level": LEVEL, "terms": terms, "left_out": left_out}, variance
+
+
+def effect_terms(model: Any, labels: list[str], left_out: list[str]) -> list[dict[str, Any]]:
     """Every term of the kernel with its effect on every topic; none where there is no kernel.
 
     `labels` name the documents. A term has a `kind`: "curve" (over a number or a date, one line per value of its
@@ -27,17 +38,20 @@ def effect_terms(model: Any, labels: list[str]) -> list[dict[str, Any]]:
         return []
     found = []
     for term in model.terms_:
-        table = _asked(f"the effect of {term!r}", partial(model.effects, term, level=LEVEL))
+        table = _asked(f"the effect of {term}", partial(model.effects, term, level=LEVEL), left_out)
         if table is not None and len(table):
             found.append(_describe(str(term), table, labels))
     return found
 
 
-def _asked(what: str, question: Callable[[], pd.DataFrame]) -> pd.DataFrame | None:
+def _asked(
+    what: str, question: Callable[[], pd.DataFrame], left_out: list[str]
+) -> pd.DataFrame | None:
     """The answer; without one the page does without this part, since all others are still worth reading."""
     try:
         return question()
     except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
+        left_out.append(clean_text(what, 120))
         warn(f"the report leaves out {what}, which could not be computed: {error}")
         return None
 
@@ -49,7 +63,8 @@ def _describe(term: str, table: pd.DataFrame, labels: list[str]) -> dict[str, An
         return about | {"kind": "documents"} | _documents(table, labels)
     smooth = [name for name in columns if is_date(table[name]) or is_number(table[name])]
     if smooth:
-        return about | {"kind": "curve"} | _curve(table, smooth[0], columns)
+        along = max(smooth, key=lambda name: table[name].nunique())  # others may be held fixed
+        return about | {"kind": "curve"} | _curve(table, along, columns)
     return about | {"kind": "categories"} | _categories(table, columns)
 
 
@@ -130,11 +145,13 @@ def _spread(names: list[str], n: int) -> list[str]:
     return [names[i] for i in np.linspace(0, len(names) - 1, n).round().astype(int)]
 
 
-def variance_parts(model: Any) -> dict[str, Any] | None:
+def variance_parts(model: Any, left_out: list[str]) -> dict[str, Any] | None:
     """Shares of the topics' variance by term, all topics together first; None where there is no kernel."""
     if getattr(model, "kernel_", None) is None or not hasattr(model, "variance_explained"):
         return None
-    table = _asked("the explained variance", partial(model.variance_explained, level=LEVEL))
+    table = _asked(
+        "the explained variance", partial(model.variance_explained, level=LEVEL), left_out
+    )
     if table is None:
         return None
     terms = list(dict.fromkeys(table["term"]))

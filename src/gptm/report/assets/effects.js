@@ -42,7 +42,7 @@ function termPart(term, measure) {
   );
   let all = false;
   const more = h("button", { type: "button", onclick: () => { all = true; draw(element.clientWidth); } }, `All ${moved.length} topics`);
-  const seen = term.kind === "curve" && term.n_lines > term.lines.length ? h("p", { class: "fine" }, `${term.lines.length} of ${term.n_lines} values are drawn.`) : null;
+  const seen = h("p", { class: "fine" }, whatIsDrawn(term));
   const element = h("div", { class: "term" }, h("h3", {}, term.term), h("figure", {}, title, legend, large), seen, details, h("h4", {}, "All topics, those that change most first, each on its own scale"), small, h("p", {}, more));
   const shown = () => state.topic ?? moved[0];
 
@@ -62,6 +62,14 @@ function termPart(term, measure) {
     more.hidden = all || moved.length <= N_SMALL;
   }
   return { element, draw };
+}
+
+// A curve runs along one column; what it says of the others.
+function whatIsDrawn(term) {
+  if (term.kind !== "curve") return "";
+  const others = term.columns.filter((name) => name !== term.along).join(", ");
+  if (term.n_lines > term.lines.length) return `${term.lines.length} of ${term.n_lines} values of ${others} are drawn.`;
+  return term.lines.length === 1 && term.lines[0] ? `Along ${term.along}, at ${others} ${term.lines[0]}.` : "";
 }
 
 function linesOf(term, topic, measure) {
