@@ -278,14 +278,37 @@ def test_time_is_the_first_column_of_dates(told):
     assert plots.plot_topics_over_time(told, "age").get_xlabel() == "age"
 
 
+def test_time_asks_no_more_terms_than_it_must(monkeypatch):
+    model = fitted(Told(K, kernel=k.Matern("age") + k.Matern("date") + k.Categorical("shop")))
+    asked = []
+    monkeypatch.setattr(Told, "terms_", ["age", "date", "shop"])
+    monkeypatch.setattr(
+        model,
+        "effects",
+        lambda term, **options: asked.append(term) or Told.effects(model, term),
+        raising=False,
+    )
+    assert plots.plot_topics_over_time(model).get_xlabel() == "date"
+    assert asked == ["age", "date"]
+    plots.plot_topics_over_time(model, "age")
+    assert asked == ["age", "date", "age"]
+    with pytest.raises(ValueError, match="reads 'city' alone"):
+        plots.plot_topics_over_time(model, "city")
+    assert len(asked) == 3
+
+
 def test_time_without_such_a_term(told):
-    with pytest.raises(ValueError, match=r"reads 'shop' alone; .*: 'date', 'age'\. Fit with one"):
+    with pytest.raises(
+        ValueError, match=r"reads 'shop' alone; its terms are 'date', 'age'.*Matern\('shop'\)"
+    ):
         plots.plot_topics_over_time(told, "shop")
     with pytest.raises(ValueError, match="reads 'nowhere' alone"):
         plots.plot_topics_over_time(told, "nowhere")
     without = fitted(Told(K, kernel=k.Categorical("shop")))
     without.terms_ = ["shop", "links"]
-    with pytest.raises(ValueError, match=r"a column of dates or numbers alone; .*: none"):
+    with pytest.raises(
+        ValueError, match=r"a column of dates or numbers alone; .* 'shop', 'links'\."
+    ):
         plots.plot_topics_over_time(without)
 
 
@@ -358,7 +381,7 @@ def test_what_cannot_be_drawn_says_so(told):
         plots.plot_effects(told, "links", [0, 1])
     with pytest.raises(ValueError, match="one topic at a time"):
         plots.plot_effects(told, "age:shop", [0, 1])
-    with pytest.raises(ValueError, match=r"reads 3 columns, a, b, c, .*model\.effects"):
+    with pytest.raises(ValueError, match=r"effects of 3 columns, a, b, c, .*model\.effects"):
         plots.plot_effects(told, "much")
 
 
@@ -579,6 +602,7 @@ def test_real_effects_are_drawn(real):
 def test_real_differences_are_drawn_on_both_sides_of_zero(real):
     ax = plots.plot_effects(real, 1, kind="share", versus="Bio")
     assert ax.get_xlim()[0] < 0 < ax.get_xlim()[1]
+    assert ax.get_xlabel() == "difference in expected share of words"
     ax = plots.plot_effects(real, "date", kind="share", versus=METADATA["date"][20])
     assert ax.get_ylim()[0] < 0 < ax.get_ylim()[1]
 

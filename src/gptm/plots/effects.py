@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from gptm._validation import check_choice, check_number
 from gptm.kernels import Sum
 from gptm.plots.canvas import check_topics, topic_labels
-from gptm.plots.curves import draw_curves, draw_surface
+from gptm.plots.curves import VALUE_LABELS, draw_curves, draw_surface
 from gptm.plots.ranks import draw_documents, draw_levels
 
 CURVES = 6  # topics, where none are named: as many as there are colours
@@ -65,8 +65,9 @@ def plot_topics_over_time(
     """
     terms = check_terms(model)
     check_number("n_points", n_points, least=2, integer=True)
-    term, column = _term_along(model, terms, column)
-    table = model.effects(term, level=level, n_points=n_points)
+    if topics is not None:
+        topics = check_topics(topics, len(model.components_))
+    table, column = _table_along(model, terms, column, level=level, n_points=n_points)
     shown = _choose(table, "share", topics, model, CURVES)
     labels = topic_labels(model, 3, feature_names)
     return draw_curves(ax, _by_topic(table, shown, labels), column, "share")
@@ -123,15 +124,27 @@ def plot_effects(
     """
     check_choice("kind", kind, _VALUES)
     check_terms(model)
+    if topics is not None:
+        topics = check_topics(topics, len(model.components_))
     table = model.effects(term, level=level, **options)
     if len(table) == 0:
         raise ValueError(
             f"the term {term!r} has no effects to draw: model.effects has no rows for it."
         )
-    labels = topic_labels(model, 3, feature_names)
+    ax = _draw(model, table, topics, kind, topic_labels(model, 3, feature_names), ax)
+    if options.get("versus") is not None:
+        for axis in (ax.xaxis, ax.yaxis):
+            if axis.get_label_text() == VALUE_LABELS[kind]:
+                axis.set_label_text(f"difference in {VALUE_LABELS[kind]}")
+    return ax
+
+
+def _draw(
+    model: Any, table: pd.DataFrame, topics: Any, kind: str, labels: list[str], ax: Any
+) -> Any:
+    """The picture that suits the columns of a table of effects."""
     columns = _columns(table)
     along = [column for column in columns if _is_continuous(table[column])]
-
     if columns == ["document"]:
         topic = _choose_one(table, kind, topics, model, "of single documents")
         return draw_documents(ax, table[table["topic"] == topic], kind, labels[topic])
@@ -154,8 +167,8 @@ def plot_effects(
     if len(columns) == 2:
         return draw_surface(ax, table, along, kind, of=labels[topic])
     raise ValueError(
-        f"the term {term!r} reads {len(columns)} columns, {', '.join(columns)}, which is more than a picture "
-        "shows. model.effects(term) has its numbers."
+        f"effects of {len(columns)} columns, {', '.join(columns)}, are more than a picture shows. model.effects has "
+        "the numbers."
     )
 
 
@@ -171,34 +184,44 @@ def check_terms(model: Any) -> list[str]:
     return terms
 
 
-def _term_along(model: Any, terms: list[str], column: str | None) -> tuple[str, str]:
-    """The first term along the column, or along the first column of dates, else of numbers; and that column."""
-    found: dict[str, str] = {}  # column: term
-    dates = []
-    for term in _of_one_column(model, terms):
-        table = model.effects(term, 0, n_points=2)
+def _table_along(
+    model: Any, terms: list[str], column: str | None, **options: Any
+) -> tuple[pd.DataFrame, str]:
+    """Effects of the first term along the column, or along the first column of dates, else of numbers; that column.
+
+    Asks no more terms than it must: effects take their time.
+    """
+    found: dict[str, pd.DataFrame] = {}
+    for term in _candidates(model, terms, column):
+        table = model.effects(term, **options)
         columns = _columns(table)
         if len(columns) == 1 and _is_continuous(table[columns[0]]):
-            found.setdefault(columns[0], term)
-            dates += [columns[0]] if _is_date(table[columns[0]]) else []
-    known = ", ".join(map(repr, found)) or "none"
-    if not found or (column is not None and column not in found):
-        wanted = "a column of dates or numbers" if column is None else repr(column)
-        raise ValueError(
-            f"topics over time need a term of the kernel that reads {wanted} alone; the columns with such a term: "
-            f"{known}. Fit with one, for example kernels.Matern({column or 'date'!r}); plot_effects draws other terms."
-        )
-    chosen = column or [*dates, *found][0]
-    return found[chosen], chosen
+            found.setdefault(columns[0], table)
+            if columns[0] == column or (column is None and _is_date(table[columns[0]])):
+                return table, columns[0]
+    if column is None and found:
+        first, table = next(iter(found.items()))
+        return table, first
+    wanted = "a column of dates or numbers" if column is None else repr(column)
+    known = ", ".join(map(repr, terms))
+    raise ValueError(
+        f"topics over time need a term of the kernel that reads {wanted} alone; its terms are {known}. Fit with "
+        f"such a term, for example kernels.Matern({column or 'date'!r}); plot_effects draws other terms."
+    )
 
 
-def _of_one_column(model: Any, terms: list[str]) -> list[str]:
-    """The terms that may have a curve: effects on all documents, as links have, would take their time for nothing."""
+def _candidates(model: Any, terms: list[str], column: str | None) -> list[str]:
+    """The terms that may have a curve along the column, by what the kernel says of itself."""
     kernel = model.kernel_
     parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
     if len(parts) != len(terms):
         return terms
-    return [term for term, part in zip(terms, parts, strict=True) if len(part.column_names()) == 1]
+    read = [part.column_names() for part in parts]
+    return [
+        term
+        for term, columns in zip(terms, read, strict=True)
+        if len(columns) == 1 and column in (None, *columns)
+    ]
 
 
 def _columns(table: pd.DataFrame) -> list[str]:
