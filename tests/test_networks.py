@@ -1251,7 +1251,7 @@ def dense():
 def scale_of(bound, kernel):
     """What the smooth form is multiplied by, from the variance of a document without links."""
     alone = bound.cross(bound.read(Documents(1, None))).variance(np.ones(1))[0, 0]
-    return alone * (1 + KAPPA**2) ** kernel.nu
+    return alone * (1 + (kernel.kappa or KAPPA) ** 2) ** kernel.nu
 
 
 def without_square_arrays(call, n=LARGE):
@@ -1328,7 +1328,7 @@ def test_two_large_graphs():
         W.eliminate_zeros()
         degrees = np.asarray(W.sum(1)).ravel()
         root = diags(1 / np.sqrt(degrees + 0.1 * W.data.mean()))
-        A = (1 + KAPPA**2) * diags(np.ones(n)) - root @ W @ root
+        A = (1 + (graph.kappa or KAPPA) ** 2) * diags(np.ones(n)) - root @ W @ root
         image += b[0] * scale_of(graph.bind(Documents(n, rows)), graph) * cg(A, x, rtol=1e-10)[0]
     assert np.linalg.norm(image - Y[:, 0]) < 1e-3 * np.linalg.norm(Y)
 

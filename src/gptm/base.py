@@ -372,6 +372,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._doc_topics = None
         self._bound_kernel = bound_kernel if state.terms is None else state.terms.bound
         self._joint = problem.inference == "map" and problem.coregionalization != "none"
+        self._counts = problem.counts  # which error bars ask again
         self.doc_lengths_ = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
         self._coherence = metrics.npmi_coherence(state.components, problem.counts, N_SCORED)
 

@@ -14,6 +14,7 @@ from gptm._validation import check_choice
 from gptm._warnings import warn
 from gptm.base import TopicModel
 from gptm.estep import Posterior
+from gptm.explaining import Explaining
 from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
 from gptm.kernels.base import check_memory
 from gptm.kernels.identity import NothingBound
@@ -129,7 +130,7 @@ class CTM(TopicModel):
         self.warm_start = warm_start
 
 
-class GPTM(TopicModel):
+class GPTM(Explaining, TopicModel):
     """Gaussian process topic model (Agovic & Banerjee, 2010): side information as a kernel.
 
     Parameters
@@ -279,6 +280,7 @@ class GPTM(TopicModel):
         self.kernel_: Kernel | None = (
             None if isinstance(bound_kernel, NothingBound) else self._bound_kernel.kernel
         )
+        self._explained = None
         self.coregionalization_ = state.B
         self.doc_means_ = state.F
         self.dual_coef_ = dual_coefficients(residuals(state.view, state.means), state.means)

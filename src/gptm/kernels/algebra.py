@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gptm._types import Array
 from gptm.kernels.base import BoundKernel, Documents, Kernel, Learnable
@@ -159,6 +160,9 @@ class ScaledBound(CompositeBound):
 
     def place(self, new: list[Any], joint: bool = False) -> Placement:
         return self.bounds[0].place(new[0], joint).scaled(self.kernel.scale)
+
+    def settings(self, n_points: int) -> pd.DataFrame | None:
+        return self.bounds[0].settings(n_points)
 
     def labels(self) -> np.ndarray:
         return self.bounds[0].labels()

@@ -221,6 +221,10 @@ class BoundKernel(ABC):
         """How its matrix moves with the logarithm of each of them."""
         return []
 
+    def settings(self, n_points: int) -> pd.DataFrame | None:
+        """Values of its columns that show what it does; None where only documents can."""
+        return None
+
     @property
     def reads_metadata(self) -> bool:
         """Whether new documents need metadata to be placed."""

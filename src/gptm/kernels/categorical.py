@@ -1,5 +1,6 @@
 """Groups of documents: the same author, source or party."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class CategoricalBound(BoundKernel):
         self.codes = codes
         self.n = len(codes)
 
-    @property
+    @cached_property
     def structure(self) -> Structure:
         return Structure(self.n, *self._parts(self.codes))
 
@@ -97,6 +98,10 @@ class CategoricalBound(BoundKernel):
 
     def alone(self) -> np.ndarray:
         return self.codes < 0
+
+    def settings(self, n_points: int) -> pd.DataFrame | None:
+        columns = self.kernel.column_names()
+        return pd.DataFrame({columns[0]: self.levels}) if columns and self.levels else None
 
     @property
     def training(self) -> np.ndarray:

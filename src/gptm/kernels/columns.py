@@ -99,6 +99,9 @@ class ColumnBound(PointBound):
             return []
         return [self.kernel.slope(self.points[rows], self.points[others])]
 
+    def settings(self, n_points: int) -> pd.DataFrame | None:
+        return grid(self.kernel.columns, self.points, self.dates, n_points)
+
     @property
     def training(self) -> Array:
         return self.points
@@ -357,6 +360,18 @@ class Periodic(_ColumnKernel):
         if not (is_real(given) and 0 < given < np.inf):
             raise ValueError(f"length_scale must be positive; got {given!r} in {self!r}.")
         return gp.ExpSineSquared(length_scale=given, periodicity=parse_days(self.period))
+
+
+def grid(columns: Sequence[str], points: Array, dates: np.ndarray, n_points: int) -> pd.DataFrame:
+    """Even steps along the first column, from its least to its largest value, the other columns at their medians."""
+    first = np.linspace(np.nanmin(points[:, 0]), np.nanmax(points[:, 0]), n_points)
+    values = [first, *(np.full(n_points, np.nanmedian(column)) for column in points.T[1:])]
+    return pd.DataFrame(
+        {
+            name: pd.to_datetime(one, unit="D").round("s") if date else one
+            for name, one, date in zip(columns, values, dates, strict=True)
+        }
+    )
 
 
 def checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:

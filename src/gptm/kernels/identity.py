@@ -1,5 +1,7 @@
 """Kernels without similarity: the paper's KI, and the absence of any GP term."""
 
+from functools import cached_property
+
 import numpy as np
 
 from gptm._types import Array
@@ -34,7 +36,7 @@ class IdentityBound(BoundKernel):
         self.kernel = kernel
         self.n = n
 
-    @property
+    @cached_property
     def structure(self) -> Structure:
         return Structure(self.n, None, np.full(self.n, self.variance))
 

@@ -13,6 +13,11 @@ from gptm.operators import Operator, Tangent, build_operator, growth, sum_tangen
 _LEAST, _MOST = 1e-4, 1e4  # weights, relative to where they start
 
 
+def terms_of(bound: BoundKernel) -> list[BoundKernel]:
+    """The terms of a kernel over documents."""
+    return list(bound.bounds) if isinstance(bound, SumBound) else [bound]
+
+
 class Terms:
     """𝒦 = sum_p weight_p 𝒦_p over the training documents, scaled to a mean variance of one.
 
@@ -29,7 +34,7 @@ class Terms:
     @classmethod
     def of(cls, bound: BoundKernel) -> "Terms":
         """The terms of a kernel; each with the same variance, unless a number says otherwise."""
-        parts = bound.bounds if isinstance(bound, SumBound) else [bound]
+        parts = terms_of(bound)
         bounds, weights, free = [], [], []
         for part in parts:
             given = len(parts) > 1 and isinstance(part, ScaledBound)

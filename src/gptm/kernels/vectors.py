@@ -1,6 +1,7 @@
 """Linear similarity: of numeric columns, and of vectors such as embeddings. Weight space, whatever the size."""
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 
 from gptm._types import Array
 from gptm.kernels.base import BoundKernel, Documents, Kernel, nothing_to_learn
-from gptm.kernels.columns import checked_columns, warn_constant
+from gptm.kernels.columns import checked_columns, grid, warn_constant
 from gptm.metadata import check_same_kind, column, is_date, numbers, vectors
 from gptm.operators import Block, Features, Placement, Structure
 
@@ -27,6 +28,10 @@ class _VectorKernel(Kernel):
     @abstractmethod
     def features(self, standardised: Array) -> Array:
         """(n, p) rows whose products are the kernel."""
+
+    def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
+        """Values along which it can be shown; None where there are none."""
+        return None
 
     def bind(self, documents: Documents) -> "VectorBound":
         points, dates = self.read(documents.frame)
@@ -53,7 +58,7 @@ class VectorBound(BoundKernel):
         self.n = len(rows)
         self._variance = float((rows[~self.alone()] ** 2).sum(1).mean())
 
-    @property
+    @cached_property
     def structure(self) -> Structure:
         return Structure(self.n, *self._parts(self.rows))
 
@@ -65,6 +70,9 @@ class VectorBound(BoundKernel):
         missing = np.array(np.isnan(rows).any(axis=1))
         known = np.where(missing[:, None], 0.0, rows)
         return Features([Block(None, known)]), np.where(missing, self._variance, 0.0)
+
+    def settings(self, n_points: int) -> pd.DataFrame | None:
+        return self.kernel.settings(self, n_points)
 
     def alone(self) -> np.ndarray:
         return np.array(np.isnan(self.rows).any(axis=1))
@@ -132,6 +140,10 @@ class Linear(_VectorKernel):
 
     def features(self, standardised: Array) -> Array:
         return standardised / np.sqrt(len(self.columns))
+
+    def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
+        points = bound.rows * np.sqrt(len(self.columns)) * bound.scale + bound.centre
+        return grid(self.columns, points, bound.dates, n_points)
 
 
 class Embedding(_VectorKernel):

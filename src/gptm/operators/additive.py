@@ -1,17 +1,16 @@
 """Features on top of an operator with a functional calculus: 𝒦 = base + Phi Phi'."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
-from scipy.linalg.lapack import dpotri
+from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 
 from gptm._types import Array
 from gptm.operators.base import Base, Cross, Operator, View, damping
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features
+from gptm.operators.inner import DenseInner, DiagonalInner, Inner
 from gptm.operators.recall import FeatureMoments, feature_moments
 from gptm.operators.sparse import Sparse
 from gptm.operators.spectral import Spectral
@@ -35,7 +34,7 @@ class Additive(Operator):
         self.features = features
         self.n = base.n
         self._rotation: Array | None = None
-        self._last: tuple[bytes, _Inner] | None = None
+        self._last: tuple[bytes, Inner] | None = None
         self.moments_of_features: FeatureMoments | None = None
         if isinstance(base, Diagonal) and features.one_hot:
             self._Z = base.squares(features)  # (q, r)
@@ -63,12 +62,12 @@ class Additive(Operator):
         """Phi Z for Z in the coordinates of N."""
         return self.features.dot(Z if self._rotation is None else self._rotation @ Z)
 
-    def inner(self, b: Array) -> "_Inner":
+    def inner(self, b: Array) -> "Inner":
         """N for each strength, kept for the next question about the same ones."""
         key = b.tobytes()
         if self._last is None or self._last[0] != key:
             g = damping(self.base, b)
-            kind = _DiagonalInner if self._Z.ndim == 2 else _DenseInner
+            kind = DiagonalInner if self._Z.ndim == 2 else DenseInner
             self._last = (key, kind(g, self._Z, b))
         return self._last[1]
 
@@ -79,6 +78,16 @@ class Additive(Operator):
 
     def matmul(self, X: Array) -> Array:
         return self.base.matmul(X) + self.features.dot(self.features.t_dot(X))
+
+    def solve(self, b: Array, X: Array) -> Array:
+        """By Woodbury's identity; columns of one strength share their N."""
+        inside = self.base.solve(b, X)
+        weights = self.rotated(self.features.t_dot(inside))
+        strengths, which = np.unique(b, return_inverse=True)
+        inner = self.inner(strengths)
+        for i in range(len(strengths)):
+            weights[:, which == i] = strengths[i] * inner.solve_one(i, weights[:, which == i])
+        return inside - self.base.solve(b, self.expand(weights))
 
     def logdet(self, b: Array) -> Array:
         return self.base.logdet(b) + self.inner(b).logdet()
@@ -111,7 +120,7 @@ class Additive(Operator):
         nodes = self.base.nodes
         if nodes.min() > 0:
             log_base, rank = self.base.log_pseudo_determinant()
-            kind = _DiagonalInner if self._Z.ndim == 2 else _DenseInner
+            kind = DiagonalInner if self._Z.ndim == 2 else DenseInner
             one = np.ones(1)
             return log_base + float(kind(1.0 / nodes[:, None], self._Z, one).logdet()[0]), rank
         bottom = self._Z[int(np.argmin(nodes))]
@@ -147,10 +156,10 @@ class Additive(Operator):
             return np.zeros(len(b))
         columns, g, inner = tangent.columns, damping(self.base, b), self.inner(b)
         M = None if tangent.motion is None else self.base.moments(self.features, tangent.motion)
-        if isinstance(inner, _DenseInner):
+        if isinstance(inner, DenseInner):
             M = 0.5 * self._Z[:, :, columns] if M is None else M
             return 2.0 * inner.partial_trace(g, M, columns)
-        assert isinstance(inner, _DiagonalInner)
+        assert isinstance(inner, DiagonalInner)
         R = self._rotation
         if M is None and R is None:
             along = np.zeros_like(self._Z)
@@ -313,87 +322,6 @@ class GraphView(AdditiveView):
             slope = self.graph.motion(tangent, self.graph.points) @ (left * g**2)
             found.append(slope + (along[tangent.columns] ** 2).sum(0))
         return np.array(found)
-
-
-class _Inner(ABC):
-    """N = I + b sum_q g_q Z_q for every strength."""
-
-    @abstractmethod
-    def solve(self, X: Array) -> Array:
-        """Column i is N_i^-1 X[:, i]."""
-
-    @abstractmethod
-    def root(self, i: int, X: Array) -> Array:
-        """X turned by a root of N_i^-1: standard normal columns become draws with that covariance."""
-
-    @abstractmethod
-    def logdet(self) -> Array:
-        """log |N_i|."""
-
-    @abstractmethod
-    def trace(self, weights: Array, Z: Array) -> Array:
-        """tr(N_i^-1 sum_q weights[q, i] Z_q)."""
-
-    @abstractmethod
-    def quadratic(self, rows: Array) -> Array:
-        """(n, len(b)) x' N_i^-1 x for every row x."""
-
-
-class _DiagonalInner(_Inner):
-    def __init__(self, g: Array, Z: Array, b: Array):
-        self.N = 1.0 + (Z.T @ g) * b  # (r, K)
-
-    def solve(self, X: Array) -> Array:
-        return X / self.N
-
-    def root(self, i: int, X: Array) -> Array:
-        return X / np.sqrt(self.N[:, [i]])
-
-    def logdet(self) -> Array:
-        return np.log(self.N).sum(0)
-
-    def trace(self, weights: Array, Z: Array) -> Array:
-        return ((Z.T @ weights) / self.N).sum(0)
-
-    def quadratic(self, rows: Array) -> Array:
-        return rows**2 @ (1.0 / self.N)
-
-
-class _DenseInner(_Inner):
-    def __init__(self, g: Array, Z: Array, b: Array):
-        eye = np.eye(Z.shape[1])
-        sums = (np.tensordot(g[:, i], Z, axes=1) for i in range(len(b)))
-        self.factors = [cho_factor(eye + b[i] * N, lower=True) for i, N in enumerate(sums)]
-
-    def solve(self, X: Array) -> Array:
-        columns = [cho_solve(factor, X[:, i]) for i, factor in enumerate(self.factors)]
-        return np.column_stack(columns)
-
-    def root(self, i: int, X: Array) -> Array:
-        return np.asarray(solve_triangular(self.factors[i][0], X, lower=True, trans="T"))
-
-    def logdet(self) -> Array:
-        return np.array([2.0 * np.log(np.diagonal(L)).sum() for L, _ in self.factors])
-
-    def trace(self, weights: Array, Z: Array) -> Array:
-        traces = []
-        for i, (L, _) in enumerate(self.factors):
-            half = np.tril(dpotri(L, lower=True)[0])  # of the inverse, in a third of a solve's time
-            S = np.tensordot(weights[:, i], Z, axes=1)
-            traces.append(2.0 * (half * S).sum() - (np.diagonal(half) * np.diagonal(S)).sum())
-        return np.array(traces)
-
-    def partial_trace(self, weights: Array, M: Array, columns: slice) -> Array:
-        """The trace of N_i^-1 sum_q weights[q, i] M_q over some columns, which are all that M has."""
-        traces = []
-        for i, factor in enumerate(self.factors):
-            S = np.tensordot(weights[:, i], M, axes=1)
-            traces.append(np.trace(cho_solve(factor, S)[columns]))
-        return np.array(traces)
-
-    def quadratic(self, rows: Array) -> Array:
-        halves = (solve_triangular(L, rows.T, lower=True) for L, _ in self.factors)
-        return np.column_stack([(half**2).sum(0) for half in halves])
 
 
 class AdditiveCross(Cross):

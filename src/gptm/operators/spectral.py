@@ -67,6 +67,9 @@ class Spectral(BySpectrum):
                 total += self.rotate(vectors) ** 2 @ h(values)
         return total
 
+    def solve(self, b: Array, X: Array) -> Array:
+        return self.unrotate(self.rotate(X) / (self.values[:, None] * b + 1.0))
+
     def cross(self, new: Placement) -> Cross:
         raise TypeError("a matrix alone says nothing of new documents")
 

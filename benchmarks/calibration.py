@@ -1,0 +1,122 @@
+"""Do 90 % bands cover the truth 90 % of the time? On corpora drawn from the model, where the truth is known.
+
+Curves over time and effects of a category, drawn with the kernel; documents of 10, 30 and 150 words; with the topics
+known, and with fitted topics aligned to the true ones. Usage:
+
+    python benchmarks/calibration.py              # all cases
+    python benchmarks/calibration.py --repeats 2  # quickly
+"""
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
+
+from gptm import GPTM, em
+from gptm import kernels as k
+from gptm.kernels import Documents
+
+D, K, V, LEVELS = 1000, 5, 200, 8
+LEVEL = 0.9
+RESULTS = Path(__file__).parent / "results" / "calibration.json"
+
+
+def drawn(seed, n_words):
+    """Counts, a table of a date and a source, and the truth on a grid of dates and for every source."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {"day": np.sort(rng.uniform(0, 100, D)), "source": rng.choice(list("abcdefgh"), D)}
+    )
+    grid = np.linspace(0, 100, 25)
+    days = np.r_[frame["day"], grid]
+    B = 0.7 * np.cov(rng.standard_normal((K, 4 * K))) + 0.3 * np.eye(K)
+    root = np.linalg.cholesky(B)
+    smooth = k.RBF("day", length_scale=15.0).bind(Documents(len(days), pd.DataFrame({"day": days})))
+    lower = np.linalg.cholesky(smooth.gram() + 1e-9 * np.eye(len(days)))
+    time = np.sqrt(0.6) * lower @ rng.standard_normal((len(days), K)) @ root.T
+    levels = np.sqrt(0.4) * rng.standard_normal((LEVELS, K)) @ root.T
+    codes = frame["source"].map({name: i for i, name in enumerate("abcdefgh")}).to_numpy()
+    A = rng.standard_normal((K, 3 * K))
+    Sigma = 0.3 * A @ A.T / (3 * K) + 0.2 * np.eye(K)
+    mu = 0.5 * rng.standard_normal(K)
+    eta = mu + time[:D] + levels[codes] + rng.standard_normal((D, K)) @ np.linalg.cholesky(Sigma).T
+    beta = rng.dirichlet(np.full(V, 0.05), K)
+    X = np.array([rng.multinomial(n_words, p) for p in softmax(eta, axis=1) @ beta])
+    average = levels[codes].mean(0)
+    truth = {"day": time[D:] - time[:D].mean(0), "source": levels - average}
+    # Expected shares at a day: over sources and the documents' own.
+    noise = rng.standard_normal((4000, K)) @ np.linalg.cholesky(Sigma).T
+    others = {
+        "day": mu + time[:D].mean(0) + levels[rng.choice(codes, 4000)] + noise,
+        "source": mu + average + time[rng.integers(0, D, 4000)] + noise,
+    }
+    shares = {
+        name: np.array([softmax(others[name] + row, axis=1).mean(0) for row in truth[name]])
+        for name in truth
+    }
+    contrasts = {name: rows - rows.mean(1, keepdims=True) for name, rows in truth.items()}
+    return X, frame, grid, beta, contrasts, shares
+
+
+def aligned(model, beta):
+    """For each true topic, the fitted one that is nearest."""
+    overlap = np.sqrt(beta)[:, None] * np.sqrt(model.components_)[None]
+    return linear_sum_assignment(-overlap.sum(2))[1]
+
+
+def covered(seed, n_words, known):
+    """Share of the truth that lies within the bands, for contrasts and for shares."""
+    X, frame, grid, beta, contrasts, shares = drawn(seed, n_words)
+    kernel = k.RBF("day") + k.Categorical("source")
+    model = GPTM(K, kernel=kernel, random_state=0, tol=1e-5, init=beta if known else "gibbs")
+    steps = em.STEPS
+    if known:
+        em.STEPS = tuple(step for step in steps if step is not em.update_topics)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, metadata=frame)
+    finally:
+        em.STEPS = steps
+    order = aligned(model, beta)
+    found = {}
+    for term, at in (("day", grid), ("source", list("abcdefgh"))):
+        table = model.effects(term, at=at, level=LEVEL)
+        for kind, truth in (("contrast", contrasts[term]), ("share", shares[term])):
+            low, high = (
+                table[f"{kind}_{end}"].to_numpy().reshape(K, -1)[order].T for end in ("low", "high")
+            )
+            found[f"{term} {kind}"] = float(((low <= truth) & (truth <= high)).mean())
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=10)
+    options = parser.parse_args()
+    rows = []
+    for known in (True, False):
+        for n_words in (10, 30, 150):
+            found = [covered(seed, n_words, known) for seed in range(options.repeats)]
+            mean = pd.DataFrame(found).mean()
+            rows.append({"topics": "known" if known else "fitted", "words": n_words, **mean})
+            print(
+                json.dumps(
+                    {
+                        key: value if isinstance(value, str) else round(value, 3)
+                        for key, value in rows[-1].items()
+                    }
+                ),
+                flush=True,
+            )
+    RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+    print(pd.DataFrame(rows).round(3).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()

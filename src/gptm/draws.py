@@ -1,0 +1,272 @@
+"""The posterior of F that knows how little words say, and draws from it.
+
+q(F) takes the documents' logits as observed, and its intervals are too narrow by far. Here the words of document d
+are a Gaussian observation of eta_d with information I_d, and what is left is a linear Gaussian model,
+
+    F ~ N(0, 𝒦 (x) B),   eta_d ~ N(mu + F_d, Sigma),   words_d see eta_d with information I_d,
+
+whose posterior is exact: with eta integrated out, F is seen with precision W_d = I_d - I_d (P + I_d)^-1 I_d.
+
+In coordinates in which B is the identity and the mean of W_d is diagonal, a draw is a prior draw less what data drawn
+from it say of it (Matheron's rule). Means and draws both take v = (I + W 𝒦)^-1 s: in weight space where there are
+few features and nothing else, and otherwise by conjugate gradients on C 𝒦 C + I with C_d the root of W_d,
+preconditioned by the fit's own solver at the mean precision.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from gptm._types import Array
+from gptm.operators import Features, Operator, Structure
+from gptm.operators.features import stack
+
+_ENTRIES = 4 * 10**6  # of documents x topics x draws at a time
+# Relative residuals: the kernel's leading directions make much of what is left; draws err by some per cent anyway.
+_TOL_MEAN, _TOL_DRAWS = 1e-8, 1e-5
+_MAX_STEPS = 200
+_SLIGHT = 1e-3  # signal to noise of a direction that is left at its prior
+_MOST_WEIGHTS = 5000  # features times topics up to which weight space is the quickest way
+
+
+_Drawn = tuple[Array | None, Array | None]  # (r, n) weights of a term's features, (D, n) the rest
+
+
+class Deviation(NamedTuple):
+    """What some draws of one term of the kernel have beyond its posterior mean, in topics' coordinates."""
+
+    weights: Array | None  # (r, draws, K) of the term's features
+    documents: (
+        Array | None
+    )  # (D, draws, K) of the rest: a graph, and what documents have for themselves
+
+
+class Words(NamedTuple):
+    """What the words of D documents say of their logits: log p(words | eta) = r' eta - eta' I eta / 2."""
+
+    information: Array  # (D, K, K) I
+    gradient: Array  # (D, K) r
+
+
+class Gaussian(NamedTuple):
+    """The parameters of the linear Gaussian model."""
+
+    mu: Array
+    Sigma: Array
+    B: Array
+
+
+class Posterior:
+    """F given the words, for given parameters.
+
+    Parameters
+    ----------
+    operator : of the whole kernel
+    structures : of its terms
+    words : as `Words`
+    parameters : as `Gaussian`
+    """
+
+    def __init__(
+        self, operator: Operator, structures: list[Structure], words: Words, parameters: Gaussian
+    ):
+        self.operator, self.structures = operator, structures
+        self.words, self.parameters = words, parameters
+        P = np.linalg.inv(parameters.Sigma)
+        self.spread = np.linalg.inv(P + words.information)  # (D, K, K) of eta given F
+        I_spread = words.information @ self.spread
+        W = words.information - I_spread @ words.information
+        self.precision = 0.5 * (W + W.transpose(0, 2, 1))  # (D, K, K) W
+        self.seen = np.einsum("dkl,dl->dk", self.spread, words.gradient) @ P  # W times the data
+        values, vectors = np.linalg.eigh(parameters.B)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        inside = root.T @ self.precision @ root
+        strength, turn = np.linalg.eigh(inside.mean(0))
+        self.strength = np.maximum(strength, 0.0)
+        self.back = (root @ turn).T  # (K, K) from these coordinates to the topics'
+        self.W = turn.T @ inside @ turn
+        values, vectors = np.linalg.eigh(self.W)
+        roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        self.C = roots @ vectors.transpose(0, 2, 1)
+        self.weights = _weight_space(structures, self.W, float(self.strength.max()))
+
+    def mean(self) -> tuple[Array, Array]:
+        """(D, K) each, F and, in these coordinates, v: alpha is v back, and F is 𝒦 alpha."""
+        shifted = self.seen - np.einsum("dkl,l->dk", self.precision, self.parameters.mu)
+        v = self._dual((shifted @ self.back.T)[:, None], _TOL_MEAN)
+        return (self._kernel(v) @ self.back)[:, 0], v[:, 0]
+
+    def batches(self, n_draws: int, seed: int = 0) -> Iterator[list[Deviation]]:
+        """One deviation per term, for some of the draws at a time."""
+        D, K = self.C.shape[:2]
+        size = int(np.clip(_ENTRIES // max(D * K, 1), 1, n_draws))
+        rng = np.random.default_rng(seed)
+        for start in range(0, n_draws, size):
+            prior, v = self._draw(min(size, n_draws - start), rng)
+            yield [
+                self._term(part, *drawn, v)
+                for part, drawn in zip(self.structures, prior, strict=True)
+            ]
+
+    def simulated(self, n_draws: int, seed: int = 0) -> tuple[Array, Array]:
+        """(D, draws, K) each: v of data from the model, as alpha is of the words; and F's deviation in that draw."""
+        prior, v = self._draw(n_draws, np.random.default_rng(seed))
+        away = _total(self.structures, prior, v.shape) - self._kernel(v)
+        return v, away @ self.back
+
+    def _draw(self, n: int, rng: np.random.Generator) -> tuple[list[_Drawn], Array]:
+        """Prior draws of the terms, and v (D, draws, K): less 𝒦 v they are posterior draws around zero."""
+        D, K = self.C.shape[:2]
+        prior = [_prior_draw(part, n * K, rng) for part in self.structures]
+        h = _total(self.structures, prior, (D, n, K))
+        s = h @ self.W + rng.standard_normal((D, n, K)) @ self.C
+        return prior, self._dual(s, _TOL_DRAWS)
+
+    def _dual(self, s: Array, tol: float) -> Array:
+        """(I + W 𝒦)^-1 s for (D, draws, K)."""
+        if self.weights is not None:
+            return s - self.weights.fitted(s) @ self.W
+        return s - self._solve(self._kernel(s) @ self.C, tol) @ self.C
+
+    def _term(self, part: Structure, w: Array | None, rest: Array | None, v: Array) -> Deviation:
+        D, n, K = v.shape
+        flat = v.reshape(D, n * K)
+        weights = documents = None
+        if w is not None:
+            assert part.features is not None
+            weights = (w - part.features.t_dot(flat)).reshape(len(w), n, K) @ self.back
+        if rest is not None:
+            rest = rest - part.own[:, None] * flat
+            for graph in part.graphs:
+                rest -= graph.network.apply(graph.function, flat)
+            documents = rest.reshape(D, n, K) @ self.back
+        return Deviation(weights, documents)
+
+    def _kernel(self, X: Array) -> Array:
+        """𝒦 X for (D, draws, K)."""
+        D, n, K = X.shape
+        return self.operator.matmul(X.reshape(D, n * K)).reshape(D, n, K)
+
+    def _solve(self, X: Array, tol: float) -> Array:
+        """(C 𝒦 C + I)^-1 X for (D, draws, K), by conjugate gradients, all draws at once."""
+        D, n, K = X.shape
+        b = np.tile(self.strength, n)
+
+        def product(Z: Array) -> Array:
+            return self._kernel(Z @ self.C) @ self.C + Z
+
+        def precondition(Z: Array) -> Array:
+            return self.operator.solve(b, Z.reshape(D, n * K)).reshape(D, n, K)
+
+        return conjugate_gradients(product, precondition, X, tol)
+
+
+class WeightSpace:
+    """The features' weights given the words: their precision I + sum_d phi_d phi_d' (x) W_d, factored.
+
+    Directions of which words say next to nothing keep their prior, and are left out.
+    """
+
+    def __init__(self, features: Features, W: Array, turn: Array):
+        self.features, self.turn = features, turn  # (r, directions)
+        r, K = turn.shape[1], W.shape[1]
+        Phi, groups = _distinct_rows(features)
+        Phi = Phi @ turn
+        seen = np.zeros((len(Phi), K, K))
+        np.add.at(seen, groups, W)
+        A = np.zeros((r, K, r, K))
+        for k in range(K):
+            for other in range(k + 1):
+                block = (Phi * seen[:, k, other][:, None]).T @ Phi
+                A[:, k, :, other] = block
+                A[:, other, :, k] = block
+        flat = A.reshape(r * K, r * K)
+        flat[np.diag_indices(r * K)] += 1.0
+        self.factor = cho_factor(flat, lower=True, overwrite_a=True, check_finite=False)
+
+    def fitted(self, s: Array) -> Array:
+        """(D, draws, K) 𝒦 (I + W 𝒦)^-1 s, the posterior mean for data s."""
+        D, n, K = s.shape
+        right = (self.turn.T @ self.features.t_dot(s.reshape(D, n * K))).reshape(-1, n, K)
+        flat = right.transpose(0, 2, 1).reshape(-1, n)
+        found = cho_solve(self.factor, flat, check_finite=False).reshape(-1, K, n)
+        image = self.features.dot(self.turn @ found.transpose(0, 2, 1).reshape(-1, n * K))
+        return np.asarray(image).reshape(D, n, K)
+
+
+def _weight_space(structures: list[Structure], W: Array, strength: float) -> WeightSpace | None:
+    """Where the kernel is features alone, and few."""
+    features = stack([part.features for part in structures if part.features is not None])
+    alone = features is None or any(part.graphs or part.own.any() for part in structures)
+    if features is None or alone or features.width > _MOST_WEIGHTS:
+        return None
+    values, vectors = np.linalg.eigh(features.gram())
+    turn = vectors[:, values * strength > _SLIGHT]
+    if turn.shape[1] * W.shape[1] > _MOST_WEIGHTS:
+        return None
+    return WeightSpace(features, W, turn)
+
+
+def _distinct_rows(features: Features) -> tuple[Array, np.ndarray]:
+    """The different rows of features, and which of them each document has."""
+    mark = features.dot(np.random.default_rng(0).standard_normal((features.width, 1)))[:, 0]
+    _, first, groups = np.unique(mark, return_index=True, return_inverse=True)
+    return features.take(first).to_dense(), groups
+
+
+def conjugate_gradients(
+    product: Callable[[Array], Array],
+    precondition: Callable[[Array], Array],
+    X: Array,
+    tol: float,
+) -> Array:
+    """The solution of a symmetric positive definite system, for each X[:, s] on its own."""
+
+    def dot(A: Array, Z: Array) -> Array:
+        return np.einsum("dsk,dsk->s", A, Z)[None, :, None]
+
+    solution, residual = np.zeros_like(X), X.copy()
+    direction = z = precondition(residual)
+    size = dot(residual, z)
+    target = tol**2 * dot(X, X)
+    for _ in range(_MAX_STEPS):
+        if (dot(residual, residual) <= target).all():
+            break
+        image = product(direction)
+        step = size / np.maximum(dot(direction, image), np.finfo(float).tiny)
+        solution = solution + step * direction
+        residual = residual - step * image
+        z = precondition(residual)
+        before, size = size, dot(residual, z)
+        direction = z + size / np.maximum(before, np.finfo(float).tiny) * direction
+    return solution
+
+
+def _total(structures: list[Structure], drawn: list[_Drawn], shape: tuple[int, ...]) -> Array:
+    """(D, draws, K) the sum of all terms."""
+    total = np.zeros((shape[0], shape[1] * shape[2]))
+    for part, (weights, rest) in zip(structures, drawn, strict=True):
+        if part.features is not None and weights is not None:
+            total += part.features.dot(weights)
+        if rest is not None:
+            total += rest
+    return total.reshape(shape)
+
+
+def _prior_draw(part: Structure, n: int, rng: np.random.Generator) -> _Drawn:
+    """A prior draw of one term; None for what it has not."""
+    weights = rest = None
+    if part.features is not None:
+        weights = rng.standard_normal((part.features.width, n))
+    if part.own.any() or part.graphs:
+        rest = np.sqrt(part.own)[:, None] * rng.standard_normal((part.n, n))
+    for graph in part.graphs:
+
+        def root(x: Array, function: Callable[[Array], Array] = graph.function) -> Array:
+            return np.sqrt(np.maximum(function(x), 0.0))
+
+        assert rest is not None
+        rest = rest + graph.network.apply(root, rng.standard_normal((part.n, n)))
+    return weights, rest

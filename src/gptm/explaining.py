@@ -1,0 +1,292 @@
+"""What a fitted kernel does to the topics: effects and shares of variation, as tables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+from sklearn.utils.validation import check_is_fitted
+
+from gptm._types import Array
+from gptm._validation import check_number, is_real
+from gptm.draws import Gaussian, Posterior
+from gptm.effects import Explanation
+from gptm.kernels import BoundKernel, Documents, Kernel
+from gptm.kernels.algebra import Scaled, Sum
+from gptm.metadata import as_frame
+from gptm.operators import Placement
+from gptm.parallel import helpers, single_threaded_blas
+from gptm.predict import Parameters
+from gptm.refit import Fitted, refit
+
+N_DRAWS = 200
+UNEXPLAINED = "unexplained"
+_MOST_ENTRIES = 2 * 10**5  # documents times topics beyond which draws become fewer
+
+
+class Explaining:
+    """The methods of a model with a kernel that take the kernel apart. No formulas here."""
+
+    kernel_: Kernel | None
+    doc_logits_: Array
+    doc_variance_: Array
+    doc_lengths_: Array
+    fit_mean: bool
+    topic_covariance: str
+    learn_kernel: bool
+    inference: str
+    n_jobs: int | None
+    _bound_kernel: BoundKernel
+    _counts: csr_matrix
+    _parameters: Callable[[], Parameters]
+
+    @property
+    def terms_(self) -> list[str]:
+        """What tables call the terms of the kernel: their name, or their columns."""
+        if self.kernel_ is None:
+            return []
+        return term_labels(self.kernel_)
+
+    def variance_explained(self, *, level: float = 0.9) -> pd.DataFrame:
+        """The share of the topics' variation over documents that each term of the kernel explains.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            Columns term, topic ("all", or a topic's number), share, low, high. The last term is "unexplained": what
+            documents have for themselves. The shares of one topic sum to one. Terms that go together share what they
+            explain; one that goes against the others may have a share below zero.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import GPTM, kernels as k
+        >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
+        >>> years = {"year": [1990, 1991, 2010, 2011] * 5}
+        >>> model = GPTM(2, kernel=k.RBF("year"), random_state=0).fit(X, metadata=years)
+        >>> table = model.variance_explained()
+        >>> table.loc[table["topic"] == "all", "term"].tolist()
+        ['year', 'unexplained']
+        """
+        explanation = self._explanation()
+        _check_level(level)
+        with single_threaded_blas(), helpers(self.n_jobs):
+            found = explanation.shares(level)
+        labels = [*self.terms_, UNEXPLAINED]
+        K = found.mean.shape[1] - 1
+        rows = [
+            {
+                "term": label,
+                "topic": "all" if topic == K else topic,
+                "share": found.mean[position, topic],
+                "low": found.low[position, topic],
+                "high": found.high[position, topic],
+            }
+            for topic in (K, *range(K))
+            for position, label in enumerate(labels)
+        ]
+        return pd.DataFrame(rows)
+
+    def effects(
+        self,
+        term: str | int | None = None,
+        topic: int | Sequence[int] | None = None,
+        *,
+        at: Any = None,
+        versus: Any = None,
+        level: float = 0.9,
+        n_points: int = 50,
+    ) -> pd.DataFrame:
+        """What a term of the kernel does to the topics: a curve along a column, levels of a category, documents.
+
+        Parameters
+        ----------
+        term : str or int, optional
+            One of `terms_`, its number, or a column that it reads; may be left out where there is one term.
+        topic : int or sequence of int, optional
+            Topics to show; all by default.
+        at : value, sequence, dict or DataFrame, optional
+            Settings of the term's columns, seen in training or not. By default `n_points` even steps along a number
+            or date, all levels of a category, and otherwise the training documents.
+        versus : value, dict or DataFrame, optional
+            One more setting: all numbers are then differences to it.
+        level : float, default=0.9
+            Probability of the bands, which hold for each value on its own.
+        n_points : int, default=50
+
+        Returns
+        -------
+        DataFrame
+            One row per topic and setting: term, topic, the columns of the setting (or `document`, a position), then
+            contrast, contrast_low, contrast_high: the term's part of the topic's logit, relative to the mean of
+            all topics and to the average training document; and share, share_low, share_high: the
+            expected share of the topic among documents there, all else as in the corpus.
+
+        Notes
+        -----
+        Bands hold the uncertainty of the words as well as that of the kernel's fit, but take topics, Sigma, B and the
+        kernel's parameters as known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import GPTM, kernels as k
+        >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
+        >>> years = {"year": [1990, 1991, 2010, 2011] * 5}
+        >>> model = GPTM(2, kernel=k.RBF("year"), random_state=0).fit(X, metadata=years)
+        >>> model.effects("year", at=[1990, 2010]).columns.tolist()[:6]
+        ['term', 'topic', 'year', 'contrast', 'contrast_low', 'contrast_high']
+        """
+        explanation = self._explanation()
+        _check_level(level)
+        check_number("n_points", n_points, least=1, integer=True)
+        number = self._term_number(term)
+        topics = self._topic_numbers(topic)
+        bound = explanation.bounds[number]
+        settings = bound.settings(n_points) if at is None else self._settings(bound, at, "at")
+        if versus is not None and settings is None:
+            raise ValueError(
+                f"versus= needs settings of the term {self.terms_[number]!r} to compare with; give them as at=."
+            )
+        places: Placement | None = None
+        shown = pd.DataFrame({"document": np.arange(bound.n)})
+        position = None
+        if settings is not None:
+            shown, asked = settings, settings
+            if versus is not None:
+                other = self._settings(bound, versus, "versus")
+                if len(other) != 1:
+                    raise ValueError(f"versus must be one setting; got {len(other)}.")
+                asked = pd.concat([settings, other], ignore_index=True)
+                position = len(settings)
+            places = bound.place(bound.read(Documents(len(asked), asked)))
+        with single_threaded_blas(), helpers(self.n_jobs):
+            found = explanation.effect(number, places, level, position)
+        parts = []
+        for one in topics:
+            table = pd.DataFrame({"term": self.terms_[number], "topic": one}, index=shown.index)
+            table = pd.concat([table, shown], axis=1)
+            for name, band in zip(("contrast", "share"), found, strict=True):
+                table[name] = band.mean[:, one]
+                table[f"{name}_low"] = band.low[:, one]
+                table[f"{name}_high"] = band.high[:, one]
+            parts.append(table)
+        return pd.concat(parts, ignore_index=True)
+
+    # How the questions are read.
+
+    def _explanation(self) -> Explanation:
+        check_is_fitted(self)
+        if self.kernel_ is None:
+            raise ValueError(
+                "this model has no kernel, so there is no effect of side information to show; fit with kernel= and "
+                "metadata=."
+            )
+        known: Explanation | None = getattr(self, "_explained", None)
+        if known is None:
+            D, K = self.doc_variance_.shape
+            n_draws = int(np.clip(N_DRAWS * _MOST_ENTRIES / (D * K), 40, N_DRAWS))
+            with single_threaded_blas(), helpers(self.n_jobs):
+                there = self.doc_lengths_[self.doc_lengths_ > 0]
+                n_words = float(there.mean()) if len(there) else 1.0
+                known = Explanation(*self._refitted(), n_words, n_draws)
+            self._explained: Explanation | None = known
+        return known
+
+    def _refitted(self) -> tuple[BoundKernel, Posterior]:
+        p = self._parameters()
+        fitted = Fitted(
+            self._bound_kernel,
+            self._counts,
+            p.beta_T,
+            self.doc_logits_,
+            self.doc_variance_,
+            Gaussian(p.mu, p.Sigma, p.B),
+        )
+        return refit(
+            fitted,
+            fit_mean=self.fit_mean,
+            learn_covariance=self.topic_covariance == "full",
+            learn_kernel=self.learn_kernel and self.inference == "variational",
+            n_jobs=self.n_jobs,
+        )
+
+    def _term_number(self, term: str | int | None) -> int:
+        labels = self.terms_
+        if term is None and len(labels) == 1:
+            return 0
+        if isinstance(term, int | np.integer) and 0 <= term < len(labels):
+            return int(term)
+        if term in labels:
+            return labels.index(str(term))
+        assert self.kernel_ is not None
+        by_column = [n for n, one in enumerate(_terms(self.kernel_)) if term in one.column_names()]
+        if len(by_column) == 1:
+            return by_column[0]
+        raise ValueError(f"term must be one of {labels}, or its number; got {term!r}.")
+
+    def _topic_numbers(self, topic: int | Sequence[int] | None) -> list[int]:
+        K = self.doc_variance_.shape[1]
+        if topic is None:
+            return list(range(K))
+        chosen = [topic] if isinstance(topic, int | np.integer) else list(topic)
+        for one in chosen:
+            if not isinstance(one, int | np.integer) or not 0 <= one < K:
+                raise ValueError(f"topics are numbered from 0 to {K - 1}; got {one!r}.")
+        return [int(one) for one in chosen]
+
+    def _settings(self, bound: BoundKernel, at: Any, name: str) -> pd.DataFrame:
+        """Values of a term's columns as a table."""
+        columns = bound.kernel.column_names()
+        if not columns:
+            raise ValueError(
+                f"{bound.kernel!r} reads no column, so {name}= says nothing to it; its effect is shown per document."
+            )
+        if isinstance(at, pd.DataFrame):
+            return at.reset_index(drop=True)
+        if isinstance(at, Mapping):
+            rows = {key: _listed(value) for key, value in at.items()}
+            frame = as_frame(rows, max(len(value) for value in rows.values()))
+            assert frame is not None
+            return frame
+        if len(columns) > 1:
+            raise ValueError(
+                f"{bound.kernel!r} reads the columns {', '.join(map(repr, columns))}; give {name}= as a dict or a "
+                "DataFrame with all of them."
+            )
+        return pd.DataFrame({columns[0]: _listed(at)})
+
+
+def _check_level(level: Any) -> None:
+    if not (is_real(level) and 0 < level < 1):
+        raise ValueError(
+            f"level must be a probability between 0 and 1, such as 0.9; got {level!r}."
+        )
+
+
+def _listed(value: Any) -> list[Any]:
+    scalar = isinstance(value, str | bytes) or np.ndim(value) == 0
+    return [value] if scalar else list(value)
+
+
+def _terms(kernel: Kernel) -> list[Kernel]:
+    terms = list(kernel.terms) if isinstance(kernel, Sum) else [kernel]
+    return [term.kernel if isinstance(term, Scaled) else term for term in terms]
+
+
+def term_labels(kernel: Kernel) -> list[str]:
+    """A name for each term of a kernel: its own, its columns, or what it is; no two the same."""
+    terms = _terms(kernel)
+    plain = [term.name or ", ".join(term.column_names()) or type(term).__name__ for term in terms]
+    labels: list[str] = []
+    for label, term in zip(plain, terms, strict=True):
+        full = label if plain.count(label) == 1 else f"{type(term).__name__}({label})"
+        twice = sum(one == full or one.startswith(f"{full} #") for one in labels)
+        labels.append(f"{full} #{twice + 1}" if twice else full)
+    return labels

@@ -1,0 +1,210 @@
+"""Parameters for error bars: mu, Sigma, B and length-scales of the linear Gaussian model that words leave.
+
+The mean-field fit takes covariances too small and, of few words, curves too smooth; bands around them would be too
+narrow. Starting from it, each round moves every parameter by comparing what the data have of it with what data drawn
+from the model would have.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.special import softmax
+
+from gptm._information import word_statistics
+from gptm._types import Array
+from gptm.draws import Gaussian, Posterior, Words
+from gptm.kernels import BoundKernel
+from gptm.kernels.terms import terms_of
+from gptm.operators import Operator, Structure, Tangent, build_operator
+from gptm.parallel import BLOCK, blocks, ordered_map
+
+_STEPS = 25
+_TOL = 0.02  # largest relative move of a parameter that ends it
+_DRAWS = 16
+_ENTRIES = 5 * 10**5  # documents x topics x draws in a round
+_LEAST = 0.15  # of what the words would say if their topics were known
+_FIRST_MOVE = 0.2  # of a logarithm of a length-scale; grows while it keeps its direction
+
+
+class Fitted(NamedTuple):
+    """What a fit has left, in the form that this module starts from."""
+
+    bound: BoundKernel
+    counts: csr_matrix
+    beta_T: Array
+    lam: Array
+    nu2: Array
+    parameters: Gaussian
+
+
+def contrasts(K: int) -> Array:
+    """(K, K - 1) orthonormal coordinates of logits up to a shift common to all topics, which no word can see."""
+    return np.asarray(np.linalg.svd(np.ones((1, K)))[2][1:].T)
+
+
+def see_words(
+    counts: csr_matrix, beta_T: Array, lam: Array, nu2: Array, n_jobs: int | None
+) -> Words:
+    """The words' Gaussian observation of the logits, in the coordinates of `contrasts`.
+
+    If the topics of all words were known, their information would be diag(t) - t t' / sum t with t the expected
+    numbers of words; not knowing them takes some of it, though never all here, as no Gaussian would be left then.
+    """
+    n, K = lam.shape
+    expected, ambiguous = np.empty((n, K)), np.empty((n, K, K))
+    theta = softmax(lam, axis=1)
+
+    def run(rows: slice, checkpoint: Callable[[], None]) -> None:
+        checkpoint()
+        word_statistics(
+            counts.indptr[rows.start : rows.stop + 1],
+            counts.indices,
+            counts.data,
+            beta_T,
+            theta[rows],
+            expected[rows],
+            ambiguous[rows],
+        )
+
+    ordered_map(run, blocks(0, n, BLOCK), n_jobs)
+    Q = contrasts(K)
+    total = np.asarray(counts.sum(1)).ravel()[:, None]
+    share = softmax(lam + 0.5 * nu2, axis=1)
+    t = total * share
+    lower = np.tril(ambiguous, -1)
+    ambiguous = Q.T @ (ambiguous + lower.transpose(0, 2, 1)) @ Q
+    complete = Q.T @ (t[:, :, None] * (np.eye(K) - share[:, None, :])) @ Q
+    information = _left_of(0.5 * (complete + complete.transpose(0, 2, 1)), ambiguous)
+    gradient = (expected - t) @ Q
+    return Words(information, np.einsum("dkl,dl->dk", information, lam @ Q) + gradient)
+
+
+def _left_of(complete: Array, lost: Array) -> Array:
+    """complete - lost, at least `_LEAST` of the complete information in every direction."""
+    values, vectors = np.linalg.eigh(complete)
+    values = np.maximum(values, 1e-10)
+    root = vectors * np.sqrt(values)[:, None, :]
+    inverse = vectors / np.sqrt(values)[:, None, :]
+    shares, turn = np.linalg.eigh(inverse.transpose(0, 2, 1) @ lost @ inverse)
+    left = root @ turn
+    kept = np.clip(1.0 - shares, _LEAST, 1.0)
+    return np.asarray((left * kept[:, None, :]) @ left.transpose(0, 2, 1))
+
+
+def refit(
+    fitted: Fitted,
+    *,
+    fit_mean: bool,
+    learn_covariance: bool,
+    learn_kernel: bool,
+    n_jobs: int | None = None,
+) -> tuple[BoundKernel, Posterior]:
+    """The kernel, and the posterior of F to draw from, in the coordinates of `contrasts`."""
+    bound, counts, beta_T, lam, nu2, (mu, Sigma, B) = fitted
+    Q = contrasts(len(mu))
+    parameters = Gaussian(mu @ Q, Q.T @ Sigma @ Q, Q.T @ B @ Q)
+    words = see_words(counts, beta_T, lam, nu2, n_jobs)
+    operator = bound.operator
+    pace = _Pace()
+    n_draws = int(np.clip(_ENTRIES // max(lam.size, 1), 2, _DRAWS))
+    for _ in range(_STEPS):
+        posterior = Posterior(operator, _structures(bound), words, parameters)
+        F, v = posterior.mean()
+        simulated, away = posterior.simulated(n_draws)
+        mu, Sigma, B = parameters
+        if fit_mean:
+            left = posterior.seen - np.einsum("dkl,dl->dk", posterior.precision, F)
+            mu = np.linalg.lstsq(posterior.precision.sum(0), left.sum(0), rcond=1e-10)[0]
+        if learn_covariance:
+            Sigma = _own_covariance(posterior, mu + F, away)
+        moved = 0.0
+        if learn_kernel:
+            B = _strength(posterior, v, simulated, operator)
+            bound, moved = pace.move(bound, v, simulated)
+            operator = build_operator(bound.structure, operator) if moved else operator
+        after = Gaussian(mu, Sigma, B)
+        moved = max(moved, _change(parameters, after))
+        parameters = after
+        if moved < _TOL:
+            break
+    return bound, Posterior(operator, _structures(bound), words, parameters)
+
+
+def _structures(bound: BoundKernel) -> list[Structure]:
+    return [part.structure for part in terms_of(bound)]
+
+
+def _change(before: Gaussian, after: Gaussian) -> float:
+    """Largest move of Sigma or B, relative to both."""
+    scale = (np.trace(after.Sigma) + np.trace(after.B)) / len(after.mu)
+    return float(
+        max(np.abs(a - b).max() for a, b in zip(after[1:], before[1:], strict=True)) / scale
+    )
+
+
+def _own_covariance(posterior: Posterior, mean: Array, away: Array) -> Array:
+    """E[(eta - mu - F)(eta - mu - F)'] over documents, F's uncertainty by draws."""
+    spread, information = posterior.spread, posterior.words.information
+    pull = posterior.words.gradient - np.einsum("dkl,dl->dk", information, mean)
+    own = np.einsum("dkl,dl->dk", spread, pull)
+    follow = (away @ information) @ spread
+    K = len(posterior.parameters.mu)
+    drawn = follow.reshape(-1, K)
+    Sigma = own.T @ own + spread.sum(0) + drawn.T @ drawn / away.shape[1]
+    return np.asarray(0.5 * (Sigma + Sigma.T) / len(own))
+
+
+def _strength(posterior: Posterior, v: Array, simulated: Array, operator: Operator) -> Array:
+    """B by the step M^-1 # N: N is what the data have of the kernel, M what data from the model would."""
+    D, n, K = simulated.shape
+    image = operator.matmul(simulated.reshape(D, n * K)).reshape(D * n, K)
+    M = simulated.reshape(D * n, K).T @ image / n
+    N = v.T @ operator.matmul(v)
+    values, vectors = np.linalg.eigh(0.5 * (M + M.T))
+    keep = values > 1e-10 * values.max(initial=0.0)
+    root, V = np.sqrt(values[keep]), vectors[:, keep]
+    inner, turn = np.linalg.eigh((V * root).T @ (0.5 * (N + N.T)) @ (V * root))
+    middle = (turn * np.sqrt(np.maximum(inner, 0.0))) @ turn.T
+    B = posterior.back.T @ (V / root) @ middle @ (V / root).T @ posterior.back
+    return np.asarray(0.5 * (B + B.T))
+
+
+class _Pace:
+    """Length-scales, by the sign of their evidence's slope: steps grow while it stays and shrink where it turns."""
+
+    def __init__(self) -> None:
+        self.steps: Array | None = None
+        self.signs: Array | None = None
+
+    def move(self, bound: BoundKernel, v: Array, simulated: Array) -> tuple[BoundKernel, float]:
+        """The kernel after a step, and the largest relative move."""
+        found = bound.learnables()
+        tangents = bound.tangents()
+        open_ones = np.array([not tangent.graphs for tangent in tangents], dtype=bool)
+        if not open_ones.any():
+            return bound, 0.0
+        signs = np.array(
+            [
+                _direction(t, v, simulated) if o else 0.0
+                for t, o in zip(tangents, open_ones, strict=True)
+            ]
+        )
+        if self.steps is None or self.signs is None:
+            self.steps = np.full(len(found), _FIRST_MOVE)
+        else:
+            same = signs * self.signs
+            self.steps = self.steps * np.where(same > 0, 1.2, np.where(same < 0, 0.5, 1.0))
+        self.signs = signs
+        low, high = np.log([[one.low, one.high] for one in found]).T
+        before = np.log([one.value for one in found])
+        after = np.clip(before + signs * self.steps, low, high)
+        return bound.moved(np.exp(after).tolist()), float(np.abs(after - before).max())
+
+
+def _direction(tangent: Tangent, v: Array, simulated: Array) -> float:
+    """The sign of the evidence's slope: what the data have of the motion, less what data from the model would."""
+    D, n, K = simulated.shape
+    drawn = tangent.quadratic(simulated.reshape(D, n * K)).sum() / n
+    return float(np.sign(tangent.quadratic(v).sum() - drawn))
