@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gptm import kernels, metrics
+    from gptm import files, kernels, metrics, plots, report, words
     from gptm.corpus import Corpus
     from gptm.model import CTM, GPTM
     from gptm.persistence import load
@@ -24,7 +24,7 @@ _HOMES = {
     "load": "gptm.persistence",
     "search_components": "gptm.selection",
 }
-_MODULES = ("kernels", "metrics")
+_MODULES = ("files", "kernels", "metrics", "plots", "report", "words")
 
 __all__ = [
     "CTM",
@@ -32,10 +32,14 @@ __all__ = [
     "Corpus",
     "compare",
     "cross_validate",
+    "files",
     "kernels",
     "load",
     "metrics",
+    "plots",
+    "report",
     "search_components",
+    "words",
 ]
 
 
