@@ -21,14 +21,15 @@ from gptm._types import Array
 from gptm._validation import check_choice, check_init, check_number, read_counts
 from gptm._warnings import warn
 from gptm.corpus import Corpus
-from gptm.estep import Posterior, expected_theta
+from gptm.estep import Posterior, Prior, expected_theta
+from gptm.information import theta_spread
 from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
 from gptm.metadata import as_frame
 from gptm.parallel import helpers, interruptible, single_threaded_blas
 from gptm.progress import Progress
 from gptm.reading import Reading
-from gptm.sampling import Latent, sample_documents
+from gptm.sampling import Latent, checked_lengths, sample_documents
 from gptm.seeds import read_seeds
 from gptm.start import make_start
 from gptm.tables import N_SCORED
@@ -98,7 +99,8 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         *,
         metadata: Any = None,
         missing_columns: Literal["error", "prior"] = "error",
-    ) -> Array:
+        return_std: bool = False,
+    ) -> Any:
         """Expected topic proportions of documents.
 
         Each document is taken on its own. Without words the answer is what the kernel predicts from
@@ -112,16 +114,19 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         missing_columns : {"error", "prior"}, default="error"
             What to do where the metadata lack a column that the kernel reads: say so, or take it as missing for
             all documents, so that this term of the kernel falls back to the prior.
+        return_std : bool, default=False
+            Return (proportions, standard deviations): how far each may be off, given the topics.
 
         Returns
         -------
-        ndarray of shape (n_documents, n_components)
-            Rows sum to one.
+        ndarray of shape (n_documents, n_components), or two of them
+            Rows of the first sum to one.
         """
         check_is_fitted(self)
         check_choice("missing_columns", missing_columns, ("error", "prior"))
         counts = read_counts(self, X, reset=False)
-        return self._theta(counts, self._read_new(X, metadata, counts, missing_columns))
+        new = self._read_new(X, metadata, counts, missing_columns)
+        return self._theta_with_std(counts, new) if return_std else self._theta(counts, new)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, metadata: Any = None
@@ -215,20 +220,14 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self)
         check_number("n_documents", n_documents, least=1, integer=True)
-        lengths = np.asarray(n_words)
-        wrong_kind = lengths.dtype.kind not in "iu" or lengths.shape not in ((), (n_documents,))
-        if wrong_kind or (lengths < 0).any():
-            raise ValueError(
-                f"n_words must be a whole number of words, or one for each of the {n_documents} documents, none "
-                f"negative; got {n_words!r} of shape {lengths.shape}."
-            )
+        lengths = checked_lengths(n_words, n_documents)
         frame = as_frame(metadata, n_documents)
         with single_threaded_blas(), helpers(self.n_jobs):
             counts, latent = sample_documents(
                 self.components_,
                 self.mean_,
                 self.topic_covariance_,
-                lengths=np.broadcast_to(lengths, (n_documents,)),
+                lengths=lengths,
                 B=self._kernel_parameters()[0],
                 Kxx=self._prior_kernel(frame, n_documents),
                 rng=check_random_state(random_state),
@@ -415,14 +414,20 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         frame = self._frame(X, metadata, counts.shape[0])
         return self._bound_kernel.read(Documents(counts.shape[0], frame, counts, None, self.n_jobs))
 
-    def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
+    def _infer(self, counts: csr_matrix, new: Any) -> tuple[Posterior, Prior]:
         parameters = self._parameters()
         prior = predict.predicted_prior(parameters, self._bound_kernel.cross(new))
-        return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs)
+        return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs), prior
 
     def _theta(self, counts: csr_matrix, new: Any) -> Array:
         with single_threaded_blas(), helpers(self.n_jobs):
-            return expected_theta(self._infer(counts, new), self.n_jobs)
+            return expected_theta(self._infer(counts, new)[0], self.n_jobs)
+
+    def _theta_with_std(self, counts: csr_matrix, new: Any) -> tuple[Array, Array]:
+        with single_threaded_blas(), helpers(self.n_jobs):
+            posterior, prior = self._infer(counts, new)
+            spread = theta_spread(counts, prior, self._parameters().beta_T, posterior, self.n_jobs)
+            return expected_theta(posterior, self.n_jobs), spread
 
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
         return None

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from gptm._types import Array
+from gptm.information import Words
 from gptm.operators import Features, Operator, Structure
 from gptm.operators.features import stack
 
@@ -41,13 +42,6 @@ class Deviation(NamedTuple):
     documents: (
         Array | None
     )  # (D, draws, K) of the rest: a graph, and what documents have for themselves
-
-
-class Words(NamedTuple):
-    """What the words of D documents say of their logits: log p(words | eta) = r' eta - eta' I eta / 2."""
-
-    information: Array  # (D, K, K) I
-    gradient: Array  # (D, K) r
 
 
 class Gaussian(NamedTuple):

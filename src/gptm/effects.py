@@ -13,10 +13,10 @@ from scipy.stats import norm
 
 from gptm._types import Array
 from gptm.draws import Deviation, Posterior
+from gptm.information import contrasts
 from gptm.kernels import BoundKernel
 from gptm.kernels.terms import terms_of
 from gptm.operators import Features, Placement, Structure
-from gptm.refit import contrasts
 
 _NODES = 256  # of the average over what else differs between documents
 _FEW_NODES = 32  # where there are many places

@@ -13,7 +13,7 @@ from gptm._types import Array
 from gptm._validation import check_choice
 from gptm._warnings import warn
 from gptm.base import TopicModel
-from gptm.estep import Posterior
+from gptm.estep import Posterior, Prior
 from gptm.explaining import Explaining
 from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
 from gptm.kernels.base import check_memory
@@ -304,11 +304,13 @@ class GPTM(Explaining, TopicModel):
             )
         return self._bound_kernel.read(Documents(n_documents, frame, counts, None, self.n_jobs))
 
-    def _infer(self, counts: csr_matrix, new: Any) -> Posterior:
+    def _infer(self, counts: csr_matrix, new: Any) -> tuple[Posterior, Prior]:
         if not self._joint:
             return super()._infer(counts, new)
         cross = self._bound_kernel.cross(new, joint=True)
-        return predict.infer_new_jointly(counts, self._parameters(), cross, self.n_jobs)[0]
+        parameters = self._parameters()
+        posterior, F = predict.infer_new_jointly(counts, parameters, cross, self.n_jobs)
+        return posterior, predict.prior_around(parameters, F)
 
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
         if self.kernel_ is None:

@@ -114,6 +114,8 @@ def save_model(
     tensors: dict[str, np.ndarray] = {
         name: np.ascontiguousarray(getattr(model, name)) for name in _ARRAYS if hasattr(model, name)
     }
+    if isinstance(model, GPTM) and model.kernel_ is not None:  # error bars ask them again
+        tensors |= sparse_arrays(model._counts, "counts")
     header: dict[str, Any] = {
         "schema": SCHEMA,
         "model": type(model).__name__,
@@ -242,6 +244,8 @@ def _check_shapes(model: Any) -> None:
     }
     if isinstance(model, GPTM):
         expected |= {"coregionalization_": (K, K), "doc_means_": (D, K), "dual_coef_": (D, K)}
+        if model.kernel_ is not None:
+            expected["_counts"] = (D, V)
     for name, shape in expected.items():
         if getattr(model, name).shape != shape:
             raise ValueError(f"{name} has shape {getattr(model, name).shape}, expected {shape}")
@@ -268,6 +272,8 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     }
     if isinstance(model, GPTM):
         model.kernel_ = kernel
+        if kernel is not None:
+            model._counts = from_sparse_arrays(tensors, "counts")
     nothing = kernel is None
     model._bound_kernel = (
         NothingBound(int(training["n"][0])) if nothing else kernel.rebind(training)

@@ -48,6 +48,12 @@ def predicted_prior(parameters: Parameters, cross: Cross) -> Prior:
     return Prior(mean, basis.T, 1.0 / (1.0 + cross.variance(basis.b)))
 
 
+def prior_around(parameters: Parameters, F: Array) -> Prior:
+    """Prior of eta for documents whose F is given."""
+    basis = diagonalise(parameters.Sigma, parameters.B)
+    return Prior(parameters.mu + F, basis.T, np.ones((1, len(parameters.mu))))
+
+
 def infer_new(counts: csr_matrix, prior: Prior, beta_T: Array, n_jobs: int | None) -> Posterior:
     """Posterior of new documents, to convergence, each on its own."""
     posterior, _ = infer_documents(
@@ -113,7 +119,7 @@ def held_out_bounds(
     n, K = counts.shape[0], len(parameters.mu)
     posterior, F_new = infer_new_jointly(counts, parameters, cross, n_jobs)
     basis = diagonalise(parameters.Sigma, parameters.B)
-    prior = Prior(parameters.mu + F_new, basis.T, np.ones((1, K)))
+    prior = prior_around(parameters, F_new)
     posterior, statistics = infer_documents(
         counts, prior, parameters.beta_T, posterior, max_inner=MAX_INNER, tol=TOL, n_jobs=n_jobs
     )

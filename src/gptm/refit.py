@@ -5,26 +5,22 @@ narrow. Starting from it, each round moves every parameter by comparing what the
 from the model would have.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.special import softmax
 
-from gptm._information import word_statistics
 from gptm._types import Array
-from gptm.draws import Gaussian, Posterior, Words
+from gptm.draws import Gaussian, Posterior
+from gptm.information import contrasts, see_words
 from gptm.kernels import BoundKernel
 from gptm.kernels.terms import terms_of
 from gptm.operators import Operator, Structure, Tangent, build_operator
-from gptm.parallel import BLOCK, blocks, ordered_map
 
 _STEPS = 25
 _TOL = 0.02  # largest relative move of a parameter that ends it
 _DRAWS = 16
 _ENTRIES = 5 * 10**5  # documents x topics x draws in a round
-_LEAST = 0.15  # of what the words would say if their topics were known
 _FIRST_MOVE = 0.2  # of a logarithm of a length-scale; grows while it keeps its direction
 
 
@@ -37,60 +33,6 @@ class Fitted(NamedTuple):
     lam: Array
     nu2: Array
     parameters: Gaussian
-
-
-def contrasts(K: int) -> Array:
-    """(K, K - 1) orthonormal coordinates of logits up to a shift common to all topics, which no word can see."""
-    return np.asarray(np.linalg.svd(np.ones((1, K)))[2][1:].T)
-
-
-def see_words(
-    counts: csr_matrix, beta_T: Array, lam: Array, nu2: Array, n_jobs: int | None
-) -> Words:
-    """The words' Gaussian observation of the logits, in the coordinates of `contrasts`.
-
-    If the topics of all words were known, their information would be diag(t) - t t' / sum t with t the expected
-    numbers of words; not knowing them takes some of it, though never all here, as no Gaussian would be left then.
-    """
-    n, K = lam.shape
-    expected, ambiguous = np.empty((n, K)), np.empty((n, K, K))
-    theta = softmax(lam, axis=1)
-
-    def run(rows: slice, checkpoint: Callable[[], None]) -> None:
-        checkpoint()
-        word_statistics(
-            counts.indptr[rows.start : rows.stop + 1],
-            counts.indices,
-            counts.data,
-            beta_T,
-            theta[rows],
-            expected[rows],
-            ambiguous[rows],
-        )
-
-    ordered_map(run, blocks(0, n, BLOCK), n_jobs)
-    Q = contrasts(K)
-    total = np.asarray(counts.sum(1)).ravel()[:, None]
-    share = softmax(lam + 0.5 * nu2, axis=1)
-    t = total * share
-    lower = np.tril(ambiguous, -1)
-    ambiguous = Q.T @ (ambiguous + lower.transpose(0, 2, 1)) @ Q
-    complete = Q.T @ (t[:, :, None] * (np.eye(K) - share[:, None, :])) @ Q
-    information = _left_of(0.5 * (complete + complete.transpose(0, 2, 1)), ambiguous)
-    gradient = (expected - t) @ Q
-    return Words(information, np.einsum("dkl,dl->dk", information, lam @ Q) + gradient)
-
-
-def _left_of(complete: Array, lost: Array) -> Array:
-    """complete - lost, at least `_LEAST` of the complete information in every direction."""
-    values, vectors = np.linalg.eigh(complete)
-    values = np.maximum(values, 1e-10)
-    root = vectors * np.sqrt(values)[:, None, :]
-    inverse = vectors / np.sqrt(values)[:, None, :]
-    shares, turn = np.linalg.eigh(inverse.transpose(0, 2, 1) @ lost @ inverse)
-    left = root @ turn
-    kept = np.clip(1.0 - shares, _LEAST, 1.0)
-    return np.asarray((left * kept[:, None, :]) @ left.transpose(0, 2, 1))
 
 
 def refit(

@@ -1,6 +1,6 @@
 """The generative process of the paper's section 2: from parameters to a corpus."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
@@ -53,3 +53,15 @@ def _root(matrix: Array) -> Array:
     """R with R R' = matrix, which may be singular."""
     values, vectors = np.linalg.eigh(matrix)
     return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def checked_lengths(n_words: Any, n_documents: int) -> np.ndarray:
+    """(n_documents,) words of each document; an error for what are no numbers of words."""
+    lengths = np.asarray(n_words)
+    wrong_kind = lengths.dtype.kind not in "iu" or lengths.shape not in ((), (n_documents,))
+    if wrong_kind or (lengths < 0).any():
+        raise ValueError(
+            f"n_words must be a whole number of words, or one for each of the {n_documents} documents, none "
+            f"negative; got {n_words!r} of shape {lengths.shape}."
+        )
+    return np.broadcast_to(lengths, (n_documents,))

@@ -54,7 +54,7 @@ class _ColumnKernel(Kernel):
         return ColumnBound(settled, points, dates, learns=settled is not self)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "ColumnBound":
-        return ColumnBound(self, arrays["points"], arrays["dates"])
+        return ColumnBound(self, arrays["points"], arrays["dates"], bool(arrays["learns"][0]))
 
 
 class ColumnBound(PointBound):
@@ -131,7 +131,7 @@ class ColumnBound(PointBound):
         return result
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"points": self.points, "dates": self.dates}
+        return {"points": self.points, "dates": self.dates, "learns": np.array([self.learns])}
 
     def _among(self, points: Array) -> Array:
         there = ~np.isnan(points).any(1)
