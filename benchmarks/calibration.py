@@ -21,14 +21,15 @@ from gptm import GPTM, em
 from gptm import kernels as k
 from gptm.kernels import Documents
 
-D, K, V, LEVELS = 1000, 5, 200, 8
+K, V, LEVELS = 5, 200, 8
+DOCUMENTS = {10: 3000, 30: 1500, 150: 600}  # by their words, so that topics can be found at all
 LEVEL = 0.9
 RESULTS = Path(__file__).parent / "results" / "calibration.json"
 
 
 def drawn(seed, n_words):
     """Counts, a table of a date and a source, and the truth on a grid of dates and for every source."""
-    rng = np.random.default_rng(seed)
+    rng, D = np.random.default_rng(seed), DOCUMENTS[n_words]
     frame = pd.DataFrame(
         {"day": np.sort(rng.uniform(0, 100, D)), "source": rng.choice(list("abcdefgh"), D)}
     )

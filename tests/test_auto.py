@@ -154,3 +154,8 @@ def test_scores_may_do_without_a_column_too():
         model.perplexity(X, metadata=without)
     unknown = model.perplexity(X, metadata=table.assign(who=None))
     assert model.perplexity(X, metadata=without, missing_columns="prior") == unknown
+
+
+def test_categories_stay_categories_whatever_their_names():
+    frame = pd.DataFrame({"year": pd.Categorical(["1990", "1991"] * 10)})
+    assert k.auto_kernel(frame) == k.Categorical("year")

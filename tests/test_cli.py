@@ -508,12 +508,6 @@ def test_info(fitted):
     assert found["written_by"]["gptm"] == gptm.__version__
 
 
-explaining = pytest.mark.skipif(
-    not hasattr(gptm.GPTM, "effects"), reason="the models do not explain themselves yet"
-)
-
-
-@explaining
 def test_effects(fitted):
     found = json.loads(ok("effects", fitted[0], "--json").stdout)
     assert {row["topic"] for row in found} == {0, 1}
@@ -523,7 +517,6 @@ def test_effects(fitted):
     assert one.splitlines()[0].split()[:2] == ["term", "topic"]
 
 
-@explaining
 def test_effects_at_given_places(fitted):
     path, _ = fitted
     given = ["--at", "date=2001-01-01,2015-01-01"]
@@ -533,7 +526,6 @@ def test_effects_at_given_places(fitted):
     assert len(ok("effects", path, *given, "--topic", 1).stdout.splitlines()) == 3
 
 
-@explaining
 def test_effects_against_another_setting(fitted):
     given = ["--at", "source=Leaf,Bean", "--versus", "source=Bean", "--topic", 0, "--json"]
     leaf, bean = json.loads(ok("effects", fitted[0], *given).stdout)
@@ -692,7 +684,7 @@ def test_the_demo_on_few_paragraphs(tmp_path, monkeypatch):
     result = ok("demo", "-o", page)
     assert "peak" in result.stdout
     assert "CTM, words only" in result.stdout
-    assert "unexplained" in result.stdout or not hasattr(gptm.GPTM, "variance_explained")
+    assert "unexplained" in result.stdout
     assert str(page) in result.stderr
     assert "gptm fit" in result.stderr
     assert "<title>State of the Union" in page.read_text(encoding="utf-8")

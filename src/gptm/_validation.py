@@ -99,6 +99,12 @@ def check_number(name: str, value: Any, *, least: float, integer: bool = False) 
         raise ValueError(f"{name} must be {expected} of at least {least}; got {value!r}.")
 
 
+def check_callback(callback: Any) -> None:
+    """A function, or none."""
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function of (iteration, state); got {callback!r}.")
+
+
 def check_init(init: Any, n_components: int, n_words: int) -> str | Array:
     """The name of a start, or topics (K, V) that can serve as one."""
     if isinstance(init, str):

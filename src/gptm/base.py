@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gptm import em, metrics, predict
 from gptm._types import Array
-from gptm._validation import check_choice, check_init, check_number, read_counts
+from gptm._validation import check_callback, check_choice, check_init, check_number, read_counts
 from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import Posterior, Prior, expected_theta
@@ -308,10 +308,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_number("tol", self.tol, least=0.0)
         check_number("smoothing", self.smoothing, least=0.0)
         check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(
-                f"callback must be a function of (iteration, state); got {self.callback!r}."
-            )
+        check_callback(self.callback)
 
     def _frame(self, X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
         """Side information by rows; the ids of a corpus name them."""

@@ -116,8 +116,6 @@ def _topic_table(model: GPTM, dates: pd.Series, n_words: int = 9) -> pd.DataFram
 
 def _shares(model: GPTM) -> pd.DataFrame:
     """How much of the variation of the topics each part of the kernel explains, over all topics."""
-    if not hasattr(model, "variance_explained"):
-        return pd.DataFrame(columns=["term", "share", "low", "high"])
     table = model.variance_explained()
     return table[table["topic"].astype(str) == "all"].drop(columns="topic")
 
@@ -128,8 +126,7 @@ def _print(found: dict[str, Any]) -> None:
         for row in found["topics"].to_dict("records")
     ]
     print_table(rows, ("topic", "share", "peak", "words"), ("topic", "share"))
-    if len(found["variance_explained"]):
-        print("\nhow much of the topics' variation each part explains (with 90 % intervals):")
+    print("\nhow much of the topics' variation each part explains (with 90 % intervals):")
     for row in found["variance_explained"].to_dict("records"):
         print(f"  {row['term']:<12} {row['share']:6.1%}  ({row['low']:.1%} to {row['high']:.1%})")
     if not found["perplexity"]:

@@ -21,7 +21,8 @@ from gptm.operators import Features, Placement, Structure
 _NODES = 256  # of the average over what else differs between documents
 _FEW_NODES = 32  # where there are many places
 _MANY = 500  # places
-_ATTENUATION = 0.03  # and one over the words of a document: the share of an effect by which fits fall short, measured
+# By what share of an effect fits fall short, measured: a constant, and a part that falls with the words of a document.
+_ATTENUATION = (0.03, 1.5)
 _PILOT = 2048  # nodes of the average where nothing is drawn
 _SEED = 0
 
@@ -62,7 +63,7 @@ class Explanation:
 
     def __init__(self, bound: BoundKernel, posterior: Posterior, n_words: float, n_draws: int):
         self.n_draws = n_draws
-        self.attenuation = _ATTENUATION + 1.0 / max(n_words, 1.0)
+        self.attenuation = _ATTENUATION[0] + _ATTENUATION[1] / max(n_words, 1.0)
         self.bounds = terms_of(bound)
         self.draws = posterior
         self.structures = posterior.structures

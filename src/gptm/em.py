@@ -96,8 +96,9 @@ class Problem:
 
     @cached_property
     def origin(self) -> Array:
-        """Logarithms of the kernel's learnable parameters at first."""
-        found = [] if self.terms is None else self.terms.learnables()
+        """Logarithms of the kernel's learnable parameters at first; none where they cannot be learnt."""
+        none = self.terms is None or not self.operator.learnable
+        found = [] if self.terms is None or none else self.terms.learnables()
         return np.log([one.value for one in found])
 
 

@@ -1,6 +1,6 @@
 """What people read in a fitted model: topics in words, documents, correlations, other packages' forms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -29,10 +29,7 @@ class Reading:
     topic_names_: list[str | None] | None
     _coherence: Array
     _doc_topics: Array | None
-
-    def _kernel_parameters(self) -> tuple[Array, ...]:
-        """B comes first."""
-        raise NotImplementedError
+    _kernel_parameters: Callable[[], tuple[Array, ...]]  # B comes first
 
     @property
     def doc_topics_(self) -> Array:

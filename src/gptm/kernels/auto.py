@@ -86,9 +86,11 @@ def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
         return "neither numbers, dates nor names"
     if n_levels < 2:
         return "constant"
-    if is_number(values) and np.isinf(pd.to_numeric(known).to_numpy(dtype=np.float64)).any():
-        return "infinite values"
-    if is_number(values) or is_date(values):
+    by_name = isinstance(values.dtype, pd.CategoricalDtype)  # whatever the names look like
+    if not by_name and is_number(values):
+        infinite = np.isinf(pd.to_numeric(known).to_numpy(dtype=np.float64)).any()
+        return "infinite values" if infinite else Matern(name)
+    if not by_name and is_date(values):
         return Matern(name)
     if n_levels > len(known) / 2:
         return "its values hardly repeat"

@@ -11,6 +11,9 @@ from gptm.kernels.base import BoundKernel, Kernel, Learnable
 from gptm.operators import Operator, Tangent, build_operator, growth, sum_tangents
 
 _LEAST, _MOST = 1e-4, 1e4  # weights, relative to where they start
+_OVER_A_GRAPH = (
+    10_000  # documents beyond which new features over a graph cost too much to try several
+)
 
 
 def terms_of(bound: BoundKernel) -> list[BoundKernel]:
@@ -82,7 +85,7 @@ class Terms:
             found = bound.learnt_by(inner)
             if found is None:
                 return None
-            values += found
+            values += found if self._open_in(bound) else []
         return Terms(self.bounds, np.array(weights), self.free, self.starts).moved(
             [*np.array(weights)[self.free], *values]
         )
@@ -94,7 +97,14 @@ class Terms:
             for weight, start, free in zip(self.weights, self.starts, self.free, strict=True)
             if free
         ]
-        return weights + [found for bound in self.bounds for found in bound.learnables()]
+        return weights + [found for bound in self.bounds for found in self._open_in(bound)]
+
+    def _open_in(self, bound: BoundKernel) -> list[Learnable]:
+        """What is learnt inside of a term: over a large graph, not what would change features."""
+        beside = any(other.structure.graphs for other in self.bounds if other is not bound)
+        if beside and bound.n > _OVER_A_GRAPH and not bound.structure.graphs:
+            return []
+        return bound.learnables()
 
     def moved(self, values: Sequence[float]) -> "Terms":
         """The same terms with other values of the learnables."""
@@ -103,7 +113,7 @@ class Terms:
         weights[self.free] = values[:n_free]
         bounds, rest = [], list(values[n_free:])
         for bound in self.bounds:
-            n = len(bound.learnables())
+            n = len(self._open_in(bound))
             bounds.append(bound.moved(rest[:n]) if n else bound)
             rest = rest[n:]
         return Terms(bounds, weights, self.free, self.starts)
@@ -116,7 +126,7 @@ class Terms:
         ]
         growths = sum_tangents(structures, [[growth(part)] for part in structures])
         inside = [
-            [tangent.scaled(weight) for tangent in bound.tangents()]
+            [tangent.scaled(weight) for tangent in bound.tangents() if self._open_in(bound)]
             for bound, weight in zip(self.bounds, self.weights, strict=True)
         ]
         grown = [tangent for tangent, free in zip(growths, self.free, strict=True) if free]
