@@ -1,0 +1,685 @@
+"""What a fitted kernel does to the topics, as tables: against dense algebra, against the truth of sampled corpora, and
+whatever users may ask."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit, softmax
+from scipy.stats import norm
+from sklearn.exceptions import NotFittedError
+
+import gptm
+from gptm import CTM, GPTM
+from gptm import kernels as k
+from gptm.kernels import Documents
+from gptm.kernels.terms import terms_of
+
+D, K = 120, 3
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "t": np.linspace(0.0, 100.0, D),
+        "u": RNG.normal(size=D),
+        "g": RNG.choice(list("abcd"), D, p=[0.1, 0.2, 0.3, 0.4]),
+        "date": pd.Timestamp("2000-01-01") + pd.to_timedelta(np.arange(D) * 30, unit="D"),
+        "links": [[int(j) for j in RNG.integers(0, D, 2)] for _ in range(D)],
+        "other": [[int(j) for j in RNG.integers(0, D, 2)] for _ in range(D)],
+        "vector": list(RNG.normal(size=(D, 3))),
+    }
+)
+HOLES = FRAME.assign(
+    t=FRAME["t"].where(np.arange(D) % 5 > 0), g=FRAME["g"].where(np.arange(D) % 7 > 0)
+)
+BOTH = k.RBF("t") + k.Categorical("g")
+BANDS = ["contrast", "contrast_low", "contrast_high", "share", "share_low", "share_high"]
+
+
+def sampled(kernel, frame, seed=0, n_words=60, own=0.4, strength=1.0, V=40):
+    """Counts drawn from the model, their topics, and (terms, n, K) what each term did."""
+    rng = np.random.default_rng(seed)
+    n = len(frame)
+    parts = []
+    for part in terms_of(kernel.bind(Documents(n, frame))):
+        root = np.linalg.cholesky(part.gram() + 1e-9 * np.eye(n))
+        parts.append(np.sqrt(strength) * root @ rng.normal(size=(n, K)))
+    theta = softmax(sum(parts) + own * rng.normal(size=(n, K)), axis=1)
+    beta = rng.dirichlet(np.full(V, 0.08), K)
+    X = np.array([rng.multinomial(n_words, row) for row in theta @ beta])
+    return X, beta, np.array(parts)
+
+
+X, BETA, _ = sampled(k.RBF("t", length_scale=15.0) + k.Categorical("g"), FRAME)
+
+
+def fit(kernel=BOTH, frame=FRAME, counts=X, **options):
+    options = {"random_state": 0, "tol": 1e-3, "init": BETA} | options
+    return GPTM(K, kernel=kernel, **options).fit(counts, metadata=frame)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit()
+
+
+def values(table, name="contrast"):
+    """(settings, topics) of a table."""
+    return np.column_stack([part[name].to_numpy() for _, part in table.groupby("topic")])
+
+
+def check_table(table, columns):
+    """What every table of effects without versus= has."""
+    assert list(table.columns) == ["term", "topic", *columns, *BANDS]
+    assert list(table.index) == list(range(len(table)))
+    assert np.isfinite(table[BANDS].to_numpy()).all()
+    np.testing.assert_allclose(values(table).sum(1), 0.0, atol=1e-9)
+    shares = values(table, "share")
+    np.testing.assert_allclose(shares.sum(1), 1.0, atol=1e-9)
+    assert ((shares >= 0) & (shares <= 1)).all()
+    for name in ("contrast", "share"):
+        assert (table[f"{name}_low"] <= table[name] + 1e-12).all()
+        assert (table[name] <= table[f"{name}_high"] + 1e-12).all()
+    assert table["share_low"].min() >= 0
+    assert table["share_high"].max() <= 1
+
+
+# Numbers, from another source
+
+KERNELS = {
+    "curve and groups": (BOTH, FRAME, 0, {"t": [-20.0, 3.0, 50.0, 300.0]}),
+    "groups and curve": (BOTH, FRAME, 1, {"g": ["a", "d", "new"]}),
+    "missing values": (BOTH, HOLES, 1, {"g": ["a", "d", None]}),
+    "many groups": (k.Categorical("i") + k.RBF("t"), FRAME.assign(i=np.arange(D) // 4), 0, None),
+    "linear": (k.Linear("u") + k.RBF("t"), FRAME, 0, {"u": [-2.0, 0.0, 5.0]}),
+    "matern": (k.Matern("date"), FRAME, 0, {"date": ["1999-01-01", "2004-02-03"]}),
+    "embedding": (k.Embedding("vector") + k.RBF("t"), FRAME, 0, None),
+    "product": (k.RBF("t") * k.Categorical("g"), FRAME, 0, {"t": [1.0, 60.0], "g": ["a", "new"]}),
+    "must-link": (k.MustLink("g"), FRAME, 0, {"g": ["a", "d"]}),
+    "documents": (k.Graph("links") + k.RBF("t"), FRAME, 0, None),
+    "graph": (k.Graph("links") + k.RBF("t"), FRAME, 0, {"links": [[4, 5], [6, 7], [8, 99]]}),
+    "beside a graph": (k.Graph("links") + k.RBF("t"), FRAME, 1, {"t": [20.0, 90.0, 200.0]}),
+    "own": (k.Identity() + k.RBF("t"), FRAME, 0, None),
+}
+
+
+def dense_effect(model, term, settings):
+    """(n, K) contrasts, and their posterior variances, by Kronecker algebra over all documents."""
+    explanation = model._explanation()
+    posterior, bounds = explanation.draws, explanation.bounds
+    grams = [part.gram() for part in bounds]
+    Kp, W, B = grams[term], posterior.precision, posterior.parameters.B
+    n, m = len(Kp), len(B)
+    if settings is None:
+        rows, prior = Kp, np.diagonal(Kp)
+    else:
+        new = bounds[term].read(Documents(len(settings), settings))
+        rows = bounds[term].cross_gram(new)
+        prior = bounds[term].own_gram(new, False) - bounds[term].own_part
+    rows = rows - Kp.mean(0)
+    prior = prior - 2 * (rows + Kp.mean(0)).mean(1) + Kp.mean()
+    block = np.zeros((n, m, n, m))
+    block[np.arange(n), :, np.arange(n), :] = W
+    block = block.reshape(n * m, n * m)
+    S = np.kron(sum(grams), B)
+    seen = np.linalg.inv(np.eye(n * m) + block @ S)
+    pull = posterior.seen - np.einsum("dkl,l->dk", W, posterior.parameters.mu)
+    gain = seen @ block
+    Q = explanation.coordinates
+    means, variances = [], []
+    for row, variance in zip(rows, prior, strict=True):
+        cross = np.kron(row[None], B)
+        means.append(Q @ (cross @ seen @ pull.ravel()))
+        variances.append(np.diagonal(Q @ (variance * B - cross @ gain @ cross.T) @ Q.T))
+    return np.array(means), np.array(variances)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_contrasts_and_their_bands_are_those_of_dense_algebra(name):
+    kernel, frame, term, at = KERNELS[name]
+    model = fit(kernel, frame)
+    table = model.effects(term, at=at, level=0.8)
+    columns = [c for c in table.columns if c not in ("term", "topic", *BANDS)]
+    check_table(table, columns)
+    first = table.loc[table["topic"] == 0, columns]
+    mean, variance = dense_effect(model, term, None if columns == ["document"] else first)
+    scale = np.sqrt(variance.max())
+    np.testing.assert_allclose(values(table), mean, atol=5e-3 * scale)
+    # Half the band is z times the root of variance and squared bias; 200 draws tell a spread to 5 %.
+    half = (values(table, "contrast_high") - values(table, "contrast_low")) / 2 / norm.ppf(0.9)
+    bias = model._explanation().attenuation * mean
+    expected = np.sqrt(variance + bias**2)
+    np.testing.assert_allclose(half, expected, rtol=0.25, atol=0.01 * scale)
+    assert np.mean(half / np.maximum(expected, 1e-9)) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="new documents take both graphs' effects through the links of the first"
+)
+def test_a_term_of_two_graphs_at_new_documents():
+    kernel = 3.0 * (k.Graph("links") + k.Graph("other")) + 1.0 * k.RBF("t")
+    model = fit(kernel, learn_kernel=False)
+    at = pd.DataFrame({"links": [[4, 5], [90, 91]], "other": [[40, 41], [7, 8]]})
+    mean, _ = dense_effect(model, 0, at)
+    np.testing.assert_allclose(values(model.effects(0, at=at)), mean, atol=1e-3)
+
+
+def test_shares_are_averages_over_what_else_documents_have(model):
+    explanation = model._explanation()
+    table = model.effects("g")
+    alpha, grams = explanation.alpha, [part.gram() for part in explanation.bounds]
+    time, group = (gram @ alpha for gram in grams)
+    rng = np.random.default_rng(5)
+    spread = explanation.Sigma + np.cov(time.T, bias=True)
+    rest = explanation.mu + time.mean(0) + rng.multivariate_normal(np.zeros(K), spread, size=100000)
+    for level, found in zip(table["g"].unique(), values(table, "share"), strict=True):
+        here = group[np.flatnonzero(FRAME["g"] == level)[0]]
+        np.testing.assert_allclose(found, softmax(here + rest, axis=1).mean(0), atol=0.02)
+
+
+def test_shares_average_to_those_of_the_corpus(model):
+    table = model.effects("g")
+    weights = FRAME["g"].value_counts(normalize=True).sort_index().to_numpy()
+    found = weights @ values(table, "share")
+    np.testing.assert_allclose(found, model.doc_topics_.mean(0), atol=0.04)
+
+
+def test_contrasts_of_levels_average_to_zero_over_the_training_documents(model):
+    weights = FRAME["g"].value_counts(normalize=True).sort_index().to_numpy()
+    table = model.effects("g")
+    assert table.loc[table["topic"] == 0, "g"].tolist() == list("abcd")
+    np.testing.assert_allclose(weights @ values(table), 0.0, atol=1e-9)
+    assert np.abs(values(table)).max() > 0.1
+    along = values(model.effects("t", at=FRAME["t"].to_numpy()))
+    np.testing.assert_allclose(along.mean(0), 0.0, atol=1e-8)
+
+
+# Far from what was seen
+
+
+def test_far_from_all_documents_there_is_the_prior(model):
+    table = model.effects("t", at=[30.0, 1e4, -1e5, np.nan])
+    found = values(table)
+    np.testing.assert_allclose(found[1:], np.tile(found[1], (3, 1)), atol=1e-9)
+    width = values(table, "contrast_high") - values(table, "contrast_low")
+    assert (width[1:] > 1.5 * width[0]).all()
+    np.testing.assert_allclose(width[1:], np.tile(width[1], (3, 1)), rtol=0.25)
+    steps = model.effects("t", at=np.linspace(100, 200, 8))
+    width = (values(steps, "contrast_high") - values(steps, "contrast_low")).mean(1)
+    assert width[-1] > 1.5 * width[0]
+
+
+def test_an_unseen_level_is_the_prior(model):
+    table = model.effects("g", at=["new", None, "d"])
+    found = values(table)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-12)
+    width = values(table, "contrast_high") - values(table, "contrast_low")
+    assert (width[0] > 1.5 * width[2]).all()
+    levels = values(
+        model.effects("g")
+    )  # relative to the average document; the prior's own mean is nothing
+    alpha, bound = model._explanation().alpha, model._explanation().bounds[1]
+    offset = values(model.effects("g", at="a"))[0] - (bound.gram() @ alpha)[FRAME["g"] == "a"][0]
+    np.testing.assert_allclose(found[0], offset, atol=1e-9)
+    assert np.abs(found[0]).max() < np.abs(levels).max()
+
+
+# Comparisons
+
+
+def test_a_seen_setting_against_itself_is_nothing(model):
+    for term, one in (("g", "b"), ("t", 40.0)):
+        table = model.effects(term, at=one, versus=one)
+        np.testing.assert_allclose(table["contrast"], 0.0, atol=1e-12)
+        np.testing.assert_allclose(table["share"], 0.0, atol=1e-12)
+        # A number between those of training has a little of its own, which is drawn twice.
+        assert table[BANDS].abs().to_numpy().max() < (1e-12 if term == "g" else 0.1)
+
+
+@pytest.mark.parametrize(
+    ("term", "at", "versus"),
+    [("g", ["a", "c", "new"], "d"), ("t", [0.0, 50.0], 90.0), ("g", ["a"], {"g": "c"})],
+)
+def test_comparisons_are_differences(model, term, at, versus):
+    table = model.effects(term, at=at, versus=versus)
+    one, other = model.effects(term, at=at), model.effects(term, at=versus)
+    for name in ("contrast", "share"):
+        difference = values(one, name) - values(other, name)
+        np.testing.assert_allclose(values(table, name), difference, atol=1e-12)
+        np.testing.assert_allclose(values(table, name).sum(1), 0.0, atol=1e-9)
+        assert (table[f"{name}_low"] <= table[name]).all()
+        assert (table[name] <= table[f"{name}_high"]).all()
+
+
+def test_what_two_near_points_share_is_not_counted_twice(model):
+    near = model.effects("t", at=50.0, versus=51.0)
+    alone = model.effects("t", at=50.0)
+    width = near["contrast_high"] - near["contrast_low"]
+    assert (width < 0.5 * (alone["contrast_high"] - alone["contrast_low"])).all()
+
+
+def test_versus_alone_compares_all_levels(model):
+    table = model.effects("g", versus="c")
+    np.testing.assert_allclose(table.loc[table["g"] == "c", BANDS].to_numpy(), 0.0, atol=1e-12)
+    assert len(table) == 4 * K
+
+
+def test_bands_grow_with_their_probability(model):
+    narrow, wide = (model.effects("t", level=level, n_points=5) for level in (0.5, 0.99))
+    np.testing.assert_array_equal(narrow["contrast"], wide["contrast"])
+    half = [values(one, "contrast_high") - values(one, "contrast") for one in (narrow, wide)]
+    np.testing.assert_allclose(half[1] / half[0], norm.ppf(0.995) / norm.ppf(0.75))
+    odds = [
+        logit(values(one, "share_high")) - logit(values(one, "share")) for one in (narrow, wide)
+    ]
+    np.testing.assert_allclose(odds[1] / odds[0], norm.ppf(0.995) / norm.ppf(0.75), rtol=1e-6)
+    low = expit(2 * logit(wide["share"]) - logit(wide["share_high"]))  # even in log-odds
+    np.testing.assert_allclose(wide["share_low"], low, rtol=1e-6)
+
+
+# Questions
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        [20.0, 70.0],
+        (20, 70),
+        np.array([20.0, 70.0]),
+        pd.Series([20.0, 70.0], index=[5, 3]),
+        {"t": [20.0, 70.0]},
+        pd.DataFrame({"t": [20.0, 70.0]}, index=["x", "y"]),
+        pd.DataFrame({"t": [20.0, 70.0], "note": ["one", "two"]}),
+    ],
+    ids=["list", "tuple", "array", "series", "dict", "frame", "more columns"],
+)
+def test_settings_in_any_form(model, at):
+    table = model.effects("t", at=at)
+    check_table(table, [c for c in ("t", "note") if c == "t" or c in getattr(at, "columns", ())])
+    assert table["t"].tolist() == [20.0, 70.0] * K
+    expected = np.vstack([values(model.effects("t", at=one)) for one in (20.0, 70.0)])
+    np.testing.assert_allclose(values(table), expected, atol=1e-12)
+
+
+def test_a_curve_has_the_points_that_were_asked_for(model):
+    table = model.effects("t", n_points=7)
+    np.testing.assert_allclose(table.loc[table["topic"] == 1, "t"], np.linspace(0, 100, 7))
+    assert len(model.effects("t")) == 50 * K
+    assert len(model.effects("t", n_points=1)) == K
+
+
+def test_dates_go_in_and_come_out_as_dates():
+    model = fit(k.RBF("date"))
+    table = model.effects(n_points=4)
+    check_table(table, ["date"])
+    assert pd.api.types.is_datetime64_any_dtype(table["date"])
+    assert table["date"].min() == FRAME["date"].min()
+    assert table["date"].max() == FRAME["date"].max()
+    asked = ("2003-05-01", pd.Timestamp("2003-05-01"), np.datetime64("2003-05-01"))
+    first, *rest = (values(model.effects(at=[one])) for one in asked)
+    for one in rest:
+        np.testing.assert_array_equal(one, first)
+    with pytest.raises(ValueError, match="date"):
+        model.effects(at=3.0)
+
+
+def test_groups_may_be_numbers_truths_or_categories():
+    number = FRAME["g"].map(ord) - 96
+    expected = fit(k.Categorical("g") + k.RBF("t")).effects("g", at=["a", "c"])
+    for column, at in ((number, [1, 3]), (FRAME["g"].astype("category"), ["a", "c"])):
+        found = fit(k.Categorical("x") + k.RBF("t"), FRAME.assign(x=column)).effects("x", at=at)
+        np.testing.assert_allclose(found[BANDS], expected[BANDS], atol=1e-6)
+    truth = fit(k.Categorical("x") + k.RBF("t"), FRAME.assign(x=FRAME["g"] == "a"))
+    check_table(truth.effects("x"), ["x"])
+    np.testing.assert_allclose(
+        truth.effects("x", at=True)["contrast"].abs().max(),
+        truth.effects("x")["contrast"].abs().max(),
+    )
+
+
+def test_graphs_are_shown_per_document_and_at_new_links():
+    model = fit(k.Graph("links"))
+    table = model.effects()
+    check_table(table, ["document"])
+    assert table.loc[table["topic"] == 2, "document"].tolist() == list(range(D))
+    np.testing.assert_allclose(values(table).mean(0), 0.0, atol=1e-8)
+    check_table(model.effects(at=[[1, 2]]), ["links"])
+    check_table(model.effects(at={"links": [[1, 2], [3, 4]]}), ["links"])
+    with pytest.raises(ValueError, match="at="):
+        model.effects(versus=[[1]])
+
+
+@pytest.mark.xfail(strict=True, reason="lists of different lengths are not read as settings")
+def test_new_documents_may_have_different_numbers_of_links():
+    check_table(fit(k.Graph("links")).effects(at={"links": [[1, 2], [3]]}), ["links"])
+
+
+def test_vectors_products_and_several_columns():
+    model = fit(k.Embedding("vector") + k.RBF("t") * k.Categorical("g") + k.Linear("u", "t"))
+    assert model.terms_ == ["vector", "t, g", "u, t"]
+    check_table(model.effects("vector"), ["document"])
+    check_table(model.effects("vector", at=[[0.0, 1.0, 2.0]]), ["vector"])
+    check_table(model.effects("t, g"), ["document"])
+    check_table(model.effects("t, g", at={"t": 3, "g": "a"}), ["t", "g"])
+    check_table(model.effects("t, g", at=FRAME[["t", "g"]].head(4)), ["t", "g"])
+    check_table(model.effects("u, t", at={"u": [0, 1], "t": [0, 1]}), ["u", "t"])
+    at_documents = values(model.effects("t, g", at=FRAME))
+    np.testing.assert_allclose(at_documents, values(model.effects("t, g")), atol=1e-7)
+    with pytest.raises(ValueError, match=r"'t', 'g'.*at= as a dict"):
+        model.effects("t, g", at=[1, 2])
+    with pytest.raises(ValueError, match="'g'"):
+        model.effects("t, g", at={"t": 1})
+
+
+def test_a_linear_effect_is_a_line():
+    model = fit(k.Linear("u") + k.RBF("t"))
+    found = values(model.effects("u", at=[-1.0, 0.0, 1.0, 7.0]))
+    np.testing.assert_allclose(found[2] - found[1], found[1] - found[0], atol=1e-10)
+    np.testing.assert_allclose(found[3] - found[2], 6 * (found[2] - found[1]), atol=1e-9)
+
+
+def test_terms_are_found_by_name_number_and_column():
+    kernel = (
+        k.RBF("t", name="time") + k.Categorical("g") + k.Identity() + k.Linear("u") * k.RBF("t")
+    )
+    model = fit(kernel)
+    assert model.terms_ == ["time", "g", "Identity", "u, t"]
+    for label, others in (("time", (0, np.int64(0))), ("g", (1,)), ("u, t", (3, "u"))):
+        expected = model.effects(label)
+        assert (expected["term"] == label).all()
+        for other in others:
+            pd.testing.assert_frame_equal(model.effects(other), expected)
+    with pytest.raises(ValueError, match=r"one of \['time', 'g', 'Identity', 'u, t'\].*got 't'"):
+        model.effects("t")  # two terms read it
+    with pytest.raises(ValueError, match="reads no column"):
+        model.effects("Identity", at=[1])
+
+
+def test_no_two_terms_have_the_same_label():
+    kernel = k.RBF("t") + k.RBF("t", length_scale=3.0) + 2.0 * k.Linear("t") + k.Categorical("g")
+    model = fit(kernel, max_iter=5, tol=1.0)
+    assert model.terms_ == ["RBF(t)", "RBF(t) #2", "Linear(t)", "g"]
+    for number, label in enumerate(model.terms_):
+        table = model.effects(label, n_points=3)
+        assert (table["term"] == label).all()
+        pd.testing.assert_frame_equal(table, model.effects(number, n_points=3))
+
+
+def test_topics_can_be_chosen(model):
+    whole = model.effects("g")
+    one = model.effects("g", topic=2)
+    assert (one["topic"] == 2).all()
+    np.testing.assert_array_equal(one[BANDS], whole.loc[whole["topic"] == 2, BANDS])
+    some = model.effects("g", topic=[2, 0])
+    assert some["topic"].unique().tolist() == [2, 0]
+    np.testing.assert_array_equal(some["share"], np.r_[one["share"], whole["share"][:4]])
+    np.testing.assert_array_equal(model.effects("g", topic=np.arange(K))[BANDS], whole[BANDS])
+
+
+def test_only_one_term_needs_no_name(model):
+    alone = fit(k.Categorical("g"))
+    pd.testing.assert_frame_equal(alone.effects(), alone.effects("g"))
+    with pytest.raises(ValueError, match="term must be one of"):
+        model.effects()
+
+
+# What cannot be answered
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ({"term": "fish"}, r"term must be one of \['t', 'g'\].*'fish'"),
+        ({"term": 2}, "term must be one of"),
+        ({"term": -1}, "term must be one of"),
+        ({"term": "g", "topic": K}, r"topics are numbered from 0 to 2; got 3"),
+        ({"term": "g", "topic": -1}, "topics are numbered"),
+        ({"term": "g", "topic": "0"}, "topics are numbered"),
+        ({"term": "g", "topic": [0, 9]}, "topics are numbered"),
+        ({"term": "g", "level": 0}, "level must be"),
+        ({"term": "g", "level": 1.0}, "level must be"),
+        ({"term": "g", "level": "high"}, "level must be"),
+        ({"term": "t", "n_points": 0}, "n_points must be"),
+        ({"term": "t", "n_points": 2.5}, "n_points must be"),
+        ({"term": "t", "at": "noon"}, "numbers or dates"),
+        ({"term": "t", "at": np.inf}, "infinite"),
+        ({"term": "t", "at": pd.Timestamp("2000-01-01")}, "dates"),
+        ({"term": "t", "at": {"x": 1}}, "'t'"),
+        ({"term": "t", "at": pd.DataFrame({"x": [1]})}, "'t'"),
+        ({"term": "g", "versus": ["a", "b"]}, "one setting; got 2"),
+        ({"term": "g", "versus": []}, "one setting; got 0"),
+        ({"term": "t", "at": {"t": [1, 2], "g": ["a"]}}, "lengths"),
+    ],
+)
+def test_bad_questions_are_answered_clearly(model, question, message):
+    with pytest.raises(ValueError, match=message):
+        model.effects(**question)
+
+
+@pytest.mark.xfail(strict=True, reason="the error is that of a library below")
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [({"topic": []}, "topic"), ({"topic": 1.0}, "topics are numbered"), ({"at": {}}, "at=")],
+)
+def test_empty_and_odd_questions_are_answered_clearly(model, question, message):
+    with pytest.raises(ValueError, match=message):
+        model.effects("g", **question)
+
+
+def test_no_settings_give_an_empty_table(model):
+    table = model.effects("g", at=[])
+    assert len(table) == 0
+    assert list(table.columns) == ["term", "topic", "g", *BANDS]
+
+
+def test_models_that_have_no_kernel():
+    assert not hasattr(CTM(K), "effects")
+    assert not hasattr(CTM(K), "variance_explained")
+    plain = GPTM(K, kernel=None, random_state=0, init=BETA, max_iter=3, tol=1.0).fit(X)
+    assert plain.terms_ == []
+    for ask in (plain.effects, plain.variance_explained):
+        with pytest.raises(ValueError, match=r"no kernel.*kernel= and"):
+            ask()
+
+
+def test_models_that_are_not_fitted():
+    for ask in (GPTM(K, kernel=BOTH).effects, GPTM(K, kernel=BOTH).variance_explained):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+@pytest.mark.parametrize("ask", ["effects", "variance_explained"])
+@pytest.mark.xfail(strict=True, reason="one topic leaves no contrast, and no clear answer")
+def test_one_topic_has_no_effects_or_says_so(ask):
+    model = GPTM(1, kernel=k.RBF("t"), random_state=0).fit(X, metadata=FRAME)
+    try:
+        answer = str(getattr(model, ask)().columns.tolist())
+    except ValueError as error:
+        answer = str(error)
+    assert "topic" in answer
+
+
+# The same answers
+
+
+def test_answers_are_the_same_twice_saved_and_for_any_number_of_threads(model, tmp_path):
+    model.save(tmp_path / "model.gptm")
+    others = [
+        model,
+        gptm.load(tmp_path / "model.gptm"),
+        fit(n_jobs=2),
+        pickle.loads(pickle.dumps(model)),
+    ]
+    for ask in (
+        lambda one: one.effects("t", n_points=9),
+        lambda one: one.effects("g", at=["a", "new"], versus="b"),
+        lambda one: one.variance_explained(),
+    ):
+        first = ask(model)
+        for other in others:
+            pd.testing.assert_frame_equal(ask(other), first, check_exact=True)
+
+
+def test_questions_change_nothing(model):
+    before = {key: np.array(value) for key, value in vars(model).items() if key.endswith("_")}
+    kernel = repr(model.kernel_)
+    model.effects("t", n_points=3)
+    model.variance_explained()
+    assert repr(model.kernel_) == kernel
+    for key, value in before.items():
+        if value.dtype != object:
+            np.testing.assert_array_equal(getattr(model, key), value)
+
+
+def test_a_new_fit_answers_anew():
+    model = fit(k.Categorical("g"))
+    before = model.effects()
+    model.fit(X[::-1], metadata=FRAME)
+    pd.testing.assert_frame_equal(
+        model.effects(), fit(k.Categorical("g"), counts=X[::-1]).effects()
+    )
+    assert np.abs(model.effects()["contrast"] - before["contrast"]).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"inference": "map"},
+        {"inference": "map", "coregionalization": "identity", "fit_mean": False},
+        {"learn_kernel": False},
+        {"topic_covariance": "identity"},
+        {"fit_mean": False},
+        {"coregionalization": "free"},
+        {"coregionalization": "shared"},
+        {"coregionalization": "identity"},
+    ],
+    ids=lambda options: ", ".join(f"{key}={value}" for key, value in options.items()),
+)
+def test_every_kind_of_model_explains_itself(options, model):
+    other = fit(**options)
+    for term, columns in (("t", ["t"]), ("g", ["g"])):
+        table, plain = other.effects(term, n_points=20), model.effects(term, n_points=20)
+        check_table(table, columns)
+        assert np.corrcoef(table["contrast"], plain["contrast"])[0, 1] > 0.8
+    shares = other.variance_explained()
+    np.testing.assert_allclose(shares.groupby("topic")["share"].sum(), 1.0, atol=1e-9)
+
+
+def test_empty_documents_and_missing_values_are_fine():
+    counts = X.copy()
+    counts[::3] = 0
+    model = fit(counts=counts, frame=HOLES)
+    check_table(model.effects("t"), ["t"])
+    check_table(model.effects("g"), ["g"])
+    full = fit().effects("t", at=50.0)
+    width = model.effects("t", at=50.0).eval("contrast_high - contrast_low").mean()
+    assert width > full.eval("contrast_high - contrast_low").mean()
+
+
+def test_a_constant_column_has_no_effect():
+    model = fit(k.Categorical("c") + k.RBF("t"), FRAME.assign(c="all"))
+    assert (
+        np.abs(model.effects("c")[["contrast", "contrast_low", "contrast_high"]]).max().max() < 1e-9
+    )
+
+
+# Shares of variation
+
+
+def test_shares_of_variation_sum_to_one(model):
+    table = model.variance_explained()
+    assert list(table.columns) == ["term", "topic", "share", "low", "high"]
+    assert table["topic"].drop_duplicates().tolist() == ["all", 0, 1, 2]
+    for _, part in table.groupby("topic", sort=False):
+        assert part["term"].tolist() == ["t", "g", "unexplained"]
+        assert part["share"].sum() == pytest.approx(1.0)
+    assert (table["low"] <= table["share"]).all()
+    assert (table["share"] <= table["high"]).all()
+    wide = model.variance_explained(level=0.99)
+    assert (wide["low"] <= table["low"]).all()
+    assert (wide["high"] >= table["high"]).all()
+    np.testing.assert_array_equal(wide["share"], table["share"])
+    with pytest.raises(ValueError, match="level must be"):
+        model.variance_explained(level=90)
+
+
+def test_shares_of_variation_are_covariances_with_the_whole():
+    """From draws of the posterior, one by one."""
+    model = fit(k.Graph("links") + BOTH)
+    explanation = model._explanation()
+    alpha, own = explanation.alpha, np.diagonal(explanation.Sigma)
+    grams = [part.gram() for part in explanation.bounds]
+    ratios = []
+    for batch in explanation._batches():
+        for s in range(next(a for a in batch[0] if a is not None).shape[1]):
+            terms = []
+            for gram, part, one in zip(grams, explanation.structures, batch, strict=True):
+                F = gram @ alpha
+                if one.weights is not None:
+                    F = F + part.features.to_dense() @ one.weights[:, s]
+                if one.documents is not None:
+                    F = F + one.documents[:, s]
+                terms.append(F - F.mean(0) - F.mean(1, keepdims=True) + F.mean())
+            parts = np.array([*((one * sum(terms)).mean(0) for one in terms), own])
+            parts = np.column_stack([parts.sum(1), parts])
+            ratios.append(parts / parts.sum(0))
+    table = model.variance_explained(level=0.8)
+    found = [part["share"].to_numpy() for _, part in table.groupby("topic", sort=False)]
+    np.testing.assert_allclose(np.column_stack(found), np.mean(ratios, 0), atol=1e-6)
+    low = [part["low"].to_numpy() for _, part in table.groupby("topic", sort=False)]
+    np.testing.assert_allclose(np.column_stack(low), np.quantile(ratios, 0.1, axis=0), atol=1e-6)
+
+
+def centred(F):
+    """Relative to the mean of the topics and to the average document."""
+    F = F - F.mean(-1, keepdims=True)
+    return F - F.mean(-2, keepdims=True)
+
+
+def test_noise_explains_nothing_and_truth_its_share():
+    rng = np.random.default_rng(3)
+    n = 300
+    frame = pd.DataFrame(
+        {"g": rng.choice(list("abcdefghij"), n), "noise": rng.choice(list("uvwxyz"), n)}
+    )
+    counts, beta, parts = sampled(k.Categorical("g"), frame, seed=3, n_words=80, own=0.5)
+    model = fit(k.Categorical("g") + k.Categorical("noise"), frame, counts, init=beta)
+    table = model.variance_explained().query("topic == 'all'").set_index("term")
+    by_group = (centred(parts[0]) ** 2).mean(0).sum()
+    truth = by_group / (by_group + 0.5**2 * (K - 1))  # own variances, less their mean over topics
+    assert table.loc["g", "share"] == pytest.approx(truth, abs=0.1)
+    assert table.loc["noise", "share"] < 0.03
+    assert table.loc["noise", "low"] < 0.01
+    assert table.loc["unexplained", "share"] == pytest.approx(1 - truth, abs=0.1)
+
+
+# Coverage
+
+
+def coverage(n_words, seeds):
+    """How often 80 % bands hold the truth, over levels, points of a curve and topics."""
+    held = {"t": [], "g": []}
+    for seed in seeds:
+        rng = np.random.default_rng(100 + seed)
+        n = 250
+        frame = pd.DataFrame(
+            {"t": np.repeat(np.arange(50.0), 5), "g": rng.choice(list("abcdefgh"), n)}
+        )
+        kernel = k.RBF("t", length_scale=8.0) + k.Categorical("g")
+        counts, beta, parts = sampled(kernel, frame, seed, n_words=n_words, own=0.5)
+        model = fit(k.RBF("t") + k.Categorical("g"), frame, counts, init=beta)
+        for term, F in zip(held, parts, strict=True):
+            table = model.effects(term, at=frame[[term]].drop_duplicates(), level=0.8)
+            truth = centred(F)[frame[term].drop_duplicates().index]
+            inside = (values(table, "contrast_low") <= truth) & (
+                truth <= values(table, "contrast_high")
+            )
+            held[term].append(inside.mean())
+    return {term: float(np.mean(found)) for term, found in held.items()}
+
+
+@pytest.mark.parametrize("n_words", [10, 80])
+def test_bands_hold_the_truth_about_as_often_as_they_say(n_words):
+    found = coverage(n_words, range(4))
+    for share in found.values():
+        assert 0.6 < share < 0.97, found
