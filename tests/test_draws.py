@@ -15,12 +15,13 @@ from scipy.sparse import csr_matrix
 import naive
 from gptm import draws
 from gptm import kernels as k
-from gptm.draws import Gaussian, Posterior, WeightSpace, Words, conjugate_gradients
+from gptm.draws import Gaussian, Posterior, WeightSpace, conjugate_gradients
+from gptm.information import Words, contrasts, see_words
 from gptm.kernels import Documents
 from gptm.kernels.terms import terms_of
 from gptm.operators import build_operator
 from gptm.parallel import BLOCK
-from gptm.refit import Fitted, contrasts, refit, see_words
+from gptm.refit import Fitted, refit
 
 D, K = 12, 3
 RNG = np.random.default_rng(0)
