@@ -277,6 +277,21 @@ def test_bands_grow_with_their_probability(model):
     np.testing.assert_allclose(wide["share_low"], low, rtol=1e-6)
 
 
+def test_many_settings_at_once_are_those_few_at_a_time(model):
+    many = np.linspace(0.0, 120.0, 601)
+    whole, few = model.effects("t", at=many), model.effects("t", at=many[::100])
+    check_table(whole, ["t"])
+    for name in ("contrast", "share"):
+        np.testing.assert_allclose(values(whole, name)[::100], values(few, name), atol=1e-9)
+    for name in (
+        "contrast",
+        "share",
+    ):  # fewer nodes for the average over documents, and other noise
+        wide = (values(one, f"{name}_high") - values(one, f"{name}_low") for one in (whole, few))
+        found, expected = wide
+        np.testing.assert_allclose(found[::100], expected, rtol=0.3, atol=0.01)
+
+
 # Questions
 
 
