@@ -534,6 +534,46 @@ def test_effects_against_another_setting(fitted):
     assert abs(leaf["contrast"]) > 0
 
 
+def test_effects_keep_the_names_of_categories(tmp_path):
+    path, model = tmp_path / "regions.csv", tmp_path / "m.gptm"
+    frame = make_frame().assign(region=["04" if i % 2 else "1" for i in range(60)])
+    frame.to_csv(path, index=False)
+    given = ["-k", "categorical(region)", "--column", "region=category"]
+    ok("fit", path, "-t", 2, *given, "--max-iter", 5, "-q", "-o", model)
+    result = ok("effects", model, "--at", "region=1,04", "--json", "-q")
+    assert {row["region"] for row in json.loads(result.stdout)} == {"1", "04"}
+    assert result.stderr == ""
+    found = json.loads(ok("effects", model, "--json", "-q").stdout)
+    assert {row["region"]: row["share"] for row in found if row["topic"] == 0} == pytest.approx(
+        {row["region"]: row["share"] for row in json.loads(result.stdout) if row["topic"] == 0}
+    )
+
+
+def test_effects_at_a_name_that_was_never_seen(fitted):
+    result = ok("effects", fitted[0], "--term", "source", "--at", "source=nyt,Leaf")
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+    assert "'nyt' was never seen in training" in line
+    assert "known are 'Leaf', 'Bean'" in line or "known are 'Bean', 'Leaf'" in line
+
+
+def test_effects_of_one_term_at_a_time(fitted):
+    both = ["--at", "date=2001-01-01", "--at", "source=Leaf"]
+    text = failing(2, "effects", fitted[0], *both)
+    assert "columns of one term; got date, source" in text
+    assert "columns of one term" in failing(2, "effects", fitted[0], "--term", "date", *both[2:])
+    text = failing(1, "effects", fitted[0], "--at", "dat=2001-01-01")
+    assert "Did you mean 'date'?" in text
+
+
+def test_effects_say_what_their_numbers_mean(fitted):
+    result = ok("effects", fitted[0], "--term", "date", "--topic", 0)
+    assert len(result.stdout.splitlines()) == 11
+    assert "logit above the average document" in result.stderr
+    assert "logit above the average" in ok("effects", "--help").stdout
+    result = ok("effects", fitted[0], "--versus", "source=Leaf", "--topic", 0)
+    assert "differences to" in result.stderr
+
+
 # New documents
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from gptm import __version__
-from gptm.cli import ask, demo, documents, fit, report, score
+from gptm.cli import ask, demo, documents, effects, fit, report, score
 from gptm.cli.session import Session, run
 
 _EVERYWHERE = "Everywhere"
@@ -135,7 +135,7 @@ _add("fit", fit.fit)
 _add("topics", ask.topics)
 _add("transform", documents.transform)
 _add("evaluate", score.evaluate)
-_add("effects", ask.effects)
+_add("effects", effects.effects)
 _add("search", score.search)
 _add("report", report.report, own=("json",))
 _add("info", ask.info)

@@ -1,4 +1,4 @@
-"""Questions to a fitted model: `gptm topics`, `gptm effects`, `gptm info`."""
+"""Questions to a fitted model: `gptm topics`, `gptm info`."""
 
 from typing import Annotated, Any
 
@@ -8,13 +8,6 @@ from gptm.cli import options as o
 from gptm.cli.reading import check_output, model_file, write_table
 from gptm.cli.session import Session, UsageError
 from gptm.cli.tables import print_table, topic_rows
-
-
-def _load(model: str) -> Any:
-    with model_file(model) as path:
-        from gptm.persistence import load
-
-        return load(path)
 
 
 def topics(
@@ -30,100 +23,15 @@ def topics(
     if by not in ("words", "frex", "lift", "score"):
         raise UsageError(f"--by expects words, frex, lift or score; got {by!r}.")
     check_output(output)
-    table = _load(model).topics(words)
+    with model_file(model) as path:
+        from gptm.persistence import load
+
+        table = load(path).topics(words)
     if write_table(table.rename_axis("topic").reset_index(), output):
         return
     rows = topic_rows(table.assign(words=table[by]))
     data = table.rename_axis("topic").reset_index()
     session.answer(data, lambda: print_table(rows, ("topic", "share", by), ("topic", "share")))
-
-
-def effects(
-    session: Session,
-    model: o.Model,
-    term: Annotated[str | None, typer.Option(help="Term of the kernel; by default all.")] = None,
-    topic: Annotated[
-        int | None, typer.Option(min=0, help="Number of a topic; by default all.")
-    ] = None,
-    at: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUES", help="Where to look, as in date=1990-01-01,2000-01-01."
-        ),
-    ] = None,
-    versus: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=VALUE", help="Show differences to this, as in source=Times."),
-    ] = None,
-    level: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Probability that the bands hold.")
-    ] = 0.9,
-    output: o.Output = None,
-) -> None:
-    """What each term of the kernel says about each topic, with error bands."""
-    if not 0 < level < 1:
-        raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
-    places, against = _places("--at", at), _places("--versus", versus)
-    check_output(output)
-    fitted = _load(model)
-    if getattr(fitted, "kernel_", None) is None:
-        raise ValueError("the model has no kernel, so that there is no effect to show.")
-    import pandas as pd
-
-    settings = {"at": places, "versus": against, "level": level}
-    tables = [
-        fitted.effects(one, topic, **settings) for one in _chosen(fitted, term, places, against)
-    ]
-    found = pd.concat(tables, ignore_index=True)
-    if write_table(found, output):
-        return
-    session.answer(found, lambda: _print_frame(found))
-
-
-def _chosen(fitted: Any, term: str | None, *places: dict[str, Any] | None) -> list[str]:
-    """The term that was named, else the one that reads the named columns, else all."""
-    if term is not None:
-        return [term]
-    named = [column for place in places if place for column in place]
-    return named[:1] or list(fitted.terms_)
-
-
-def _places(option: str, given: list[str] | None) -> dict[str, list[Any]] | None:
-    """Values by column, numbers as numbers."""
-    places: dict[str, list[Any]] = {}
-    for text in given or []:
-        name, mark, values = text.partition("=")
-        if not (mark and name and values):
-            raise UsageError(
-                f"{option} expects COLUMN=VALUES, as in date=1990-01-01; got {text!r}."
-            )
-        places.setdefault(name.strip(), []).extend(map(_number_or_text, values.split(",")))
-    return places or None
-
-
-def _number_or_text(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text.strip()
-
-
-def _print_frame(frame: Any) -> None:
-    numbers = [name for name in frame if frame[name].dtype.kind in "if"]
-    rows = list(zip(*(map(_cell, frame[name]) for name in frame), strict=True))
-    print_table(rows, [str(name) for name in frame], [str(name) for name in numbers])
-
-
-def _cell(value: Any) -> str:
-    if value is None or value != value:  # not a number, not a time
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return (
-        value.isoformat().removesuffix("T00:00:00") if hasattr(value, "isoformat") else str(value)
-    )
 
 
 def info(session: Session, model: o.Model) -> None:

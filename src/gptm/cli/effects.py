@@ -1,0 +1,186 @@
+"""`gptm effects`: what each term of the kernel says about each topic."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.reading import check_output, model_file, write_table
+from gptm.cli.session import Session, UsageError
+from gptm.cli.tables import print_table
+
+_MOST_NAMED = 8  # levels of a category that a warning lists
+_MEANING = "contrast: how far the term lifts the topic's logit above the average document's; share: its expected part there"
+_DIFFERENCE = "contrast and share: differences to the setting in --versus"
+
+
+def effects(
+    session: Session,
+    model: o.Model,
+    term: Annotated[str | None, typer.Option(help="Term of the kernel; by default all.")] = None,
+    topic: Annotated[
+        int | None, typer.Option(min=0, help="Number of a topic; by default all.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUES", help="Where to look, as in date=1990-01-01,2000-01-01."
+        ),
+    ] = None,
+    versus: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=VALUE", help="Show differences to this, as in source=Times."),
+    ] = None,
+    points: Annotated[
+        int, typer.Option(min=1, help="Steps along a number or date, where --at names none.")
+    ] = 10,
+    level: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Probability that the bands hold.")
+    ] = 0.9,
+    output: o.Output = None,
+) -> None:
+    """What each term of the kernel says about each topic, with error bands.
+
+    contrast: how far the term lifts the topic's logit above the average document's; share: its expected part there.
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
+    places, against = _places("--at", at), _places("--versus", versus)
+    check_output(output)
+    with model_file(model) as path:
+        from gptm.persistence import load, read_header
+
+        fitted, header = load(path), read_header(path)
+    if getattr(fitted, "kernel_", None) is None:
+        raise ValueError("the model has no kernel, so that there is no effect to show.")
+    import pandas as pd
+
+    kinds = (header.get("reading") or {}).get("kinds") or {}
+    chosen = _chosen(_terms(fitted), term, [*places, *against])
+    tables = [
+        fitted.effects(
+            one.label,
+            topic,
+            at=_values(session, one, places, kinds),
+            versus=_values(session, one, against, kinds),
+            level=level,
+            n_points=points,
+        )
+        for one in chosen
+    ]
+    found = pd.concat(tables, ignore_index=True)
+    if write_table(found, output):
+        return
+    session.answer(found, lambda: _print_frame(found))
+    session.say(f"\n{_DIFFERENCE if against else _MEANING}")
+
+
+@dataclass(frozen=True)
+class _Term:
+    """What there is to ask a term of the kernel about."""
+
+    label: str
+    columns: tuple[str, ...]
+    levels: dict[str, list[str]]  # by column, for categories
+
+
+def _terms(fitted: Any) -> list[_Term]:
+    from gptm.kernels.terms import terms_of
+
+    terms = []
+    for label, bound in zip(fitted.terms_, terms_of(fitted._bound_kernel), strict=True):
+        shown = bound.settings(1)
+        levels = {
+            str(name): [str(value) for value in shown[name]]
+            for name in (() if shown is None else shown)
+            if shown[name].dtype.kind not in "ifuM"
+        }
+        terms.append(_Term(label, tuple(bound.kernel.column_names()), levels))
+    return terms
+
+
+def _chosen(terms: list[_Term], term: str | None, named: list[str]) -> list[_Term]:
+    """The term that was named, else those that read the named columns, else all."""
+    columns = list(dict.fromkeys(named))
+    known = list(dict.fromkeys(name for one in terms for name in one.columns))
+    for name in columns:
+        if name not in known:
+            from gptm.files.columns import unknown_column
+
+            raise unknown_column(name, known, "--at or --versus")
+    if term is not None:
+        chosen = [one for one in terms if one.label == term]
+        chosen = chosen or [one for one in terms if term in one.columns]
+        if not chosen:
+            labels = ", ".join(repr(one.label) for one in terms)
+            raise ValueError(f"--term expects one of {labels}; got {term!r}.")
+    else:
+        chosen = [one for one in terms if not columns or set(columns) & set(one.columns)]
+    fitting = [one for one in chosen if set(columns) <= set(one.columns)]
+    if not fitting:
+        reads = "; ".join(f"{one.label!r} reads {', '.join(one.columns)}" for one in chosen)
+        raise UsageError(
+            f"--at and --versus must name columns of one term; got {', '.join(columns)}, and {reads}. Ask about one "
+            "term at a time."
+        )
+    return fitting
+
+
+def _places(option: str, given: list[str] | None) -> dict[str, list[str]]:
+    """Values by column, as they were written."""
+    places: dict[str, list[str]] = {}
+    for text in given or []:
+        name, mark, values = text.partition("=")
+        if not (mark and name and values):
+            raise UsageError(
+                f"{option} expects COLUMN=VALUES, as in date=1990-01-01; got {text!r}."
+            )
+        places.setdefault(name.strip(), []).extend(one.strip() for one in values.split(","))
+    return places
+
+
+def _values(
+    session: Session, term: _Term, places: dict[str, list[str]], kinds: dict[str, str]
+) -> dict[str, list[Any]] | None:
+    """Values by column: names of categories as text, numbers as numbers; a name never seen is told."""
+    values: dict[str, list[Any]] = {}
+    for name, written in places.items():
+        levels = term.levels.get(name)
+        if levels is None and kinds.get(name) != "category":
+            values[name] = [_number_or_text(one) for one in written]
+            continue
+        values[name] = written
+        unseen = [one for one in written if levels is not None and one not in levels]
+        if levels is not None and unseen:
+            more = ", ..." if len(levels) > _MOST_NAMED else ""
+            session.warn(
+                f"{name} {', '.join(map(repr, dict.fromkeys(unseen)))} was never seen in training, so that the numbers "
+                f"are those of any new one; known are {', '.join(map(repr, levels[:_MOST_NAMED]))}{more}."
+            )
+    return values or None
+
+
+def _number_or_text(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _print_frame(frame: Any) -> None:
+    numbers = [name for name in frame if frame[name].dtype.kind in "if"]
+    rows = list(zip(*(map(_cell, frame[name]) for name in frame), strict=True))
+    print_table(rows, [str(name) for name in frame], [str(name) for name in numbers])
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:  # not a number, not a time
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return (
+        value.isoformat().removesuffix("T00:00:00") if hasattr(value, "isoformat") else str(value)
+    )
