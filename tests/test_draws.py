@@ -113,8 +113,8 @@ def at_documents(posterior, batch):
         if one.weights is not None:
             r, n, _ = one.weights.shape
             total = total + (part.features.to_dense() @ one.weights.reshape(r, -1)).reshape(D, n, K)
-        if one.documents is not None:
-            total = total + one.documents
+        for rest in (one.own, *one.graphs):
+            total = total if rest is None else total + rest
         rows.append(total.transpose(0, 2, 1).reshape(D * K, -1))
     return np.concatenate(rows)
 
@@ -139,7 +139,7 @@ def root_of_covariance(posterior, monkeypatch):
     n = D * K  # noise of the words
     for part in posterior.structures:
         n += K * (0 if part.features is None else part.features.width)
-        n += D * K * (bool(part.own.any() or part.graphs) + len(part.graphs))
+        n += D * K * (bool(part.own.any()) + len(part.graphs))
     noise = OneAtATime(n)
     with monkeypatch.context() as patch:
         patch.setattr(np.random, "default_rng", lambda seed: noise)

@@ -32,16 +32,20 @@ _SLIGHT = 1e-3  # signal to noise of a direction that is left at its prior
 _MOST_WEIGHTS = 5000  # features times topics up to which weight space is the quickest way
 
 
-_Drawn = tuple[Array | None, Array | None]  # (r, n) weights of a term's features, (D, n) the rest
-
-
 class Deviation(NamedTuple):
-    """What some draws of one term of the kernel have beyond its posterior mean, in topics' coordinates."""
+    """Some draws of one term of the kernel, as far as they are away from its mean."""
 
     weights: Array | None  # (r, draws, K) of the term's features
-    documents: (
-        Array | None
-    )  # (D, draws, K) of the rest: a graph, and what documents have for themselves
+    own: Array | None  # (D, draws, K) what documents have for themselves
+    graphs: tuple[Array, ...] = ()  # (D, draws, K) of each graph
+
+    def mapped(self, function: Callable[[Array], Array]) -> "Deviation":
+        """The same with a function of each of its parts."""
+        return Deviation(
+            None if self.weights is None else function(self.weights),
+            None if self.own is None else function(self.own),
+            tuple(map(function, self.graphs)),
+        )
 
 
 class Gaussian(NamedTuple):
@@ -100,7 +104,7 @@ class Posterior:
         for start in range(0, n_draws, size):
             prior, v = self._draw(min(size, n_draws - start), rng)
             yield [
-                self._term(part, *drawn, v)
+                self._term(part, drawn, v)
                 for part, drawn in zip(self.structures, prior, strict=True)
             ]
 
@@ -110,7 +114,7 @@ class Posterior:
         away = _total(self.structures, prior, v.shape) - self._kernel(v)
         return v, away @ self.back
 
-    def _draw(self, n: int, rng: np.random.Generator) -> tuple[list[_Drawn], Array]:
+    def _draw(self, n: int, rng: np.random.Generator) -> tuple[list[Deviation], Array]:
         """Prior draws of the terms, and v (D, draws, K): less 𝒦 v they are posterior draws around zero."""
         D, K = self.C.shape[:2]
         prior = [_prior_draw(part, n * K, rng) for part in self.structures]
@@ -124,19 +128,21 @@ class Posterior:
             return s - self.weights.fitted(s) @ self.W
         return s - self._solve(self._kernel(s) @ self.C, tol) @ self.C
 
-    def _term(self, part: Structure, w: Array | None, rest: Array | None, v: Array) -> Deviation:
+    def _term(self, part: Structure, prior: Deviation, v: Array) -> Deviation:
         D, n, K = v.shape
         flat = v.reshape(D, n * K)
-        weights = documents = None
-        if w is not None:
+        weights = own = None
+        if prior.weights is not None:
             assert part.features is not None
-            weights = (w - part.features.t_dot(flat)).reshape(len(w), n, K) @ self.back
-        if rest is not None:
-            rest = rest - part.own[:, None] * flat
-            for graph in part.graphs:
-                rest -= graph.network.apply(graph.function, flat)
-            documents = rest.reshape(D, n, K) @ self.back
-        return Deviation(weights, documents)
+            weights = prior.weights - part.features.t_dot(flat)
+        if prior.own is not None:
+            own = prior.own - part.own[:, None] * flat
+        graphs = tuple(
+            drawn - graph.network.apply(graph.function, flat)
+            for drawn, graph in zip(prior.graphs, part.graphs, strict=True)
+        )
+        found = Deviation(weights, own, graphs)
+        return found.mapped(lambda X: X.reshape(len(X), n, K) @ self.back)
 
     def _kernel(self, X: Array) -> Array:
         """𝒦 X for (D, draws, K)."""
@@ -238,29 +244,30 @@ def conjugate_gradients(
     return solution
 
 
-def _total(structures: list[Structure], drawn: list[_Drawn], shape: tuple[int, ...]) -> Array:
+def _total(structures: list[Structure], drawn: list[Deviation], shape: tuple[int, ...]) -> Array:
     """(D, draws, K) the sum of all terms."""
     total = np.zeros((shape[0], shape[1] * shape[2]))
-    for part, (weights, rest) in zip(structures, drawn, strict=True):
-        if part.features is not None and weights is not None:
-            total += part.features.dot(weights)
-        if rest is not None:
-            total += rest
+    for part, one in zip(structures, drawn, strict=True):
+        if part.features is not None and one.weights is not None:
+            total += part.features.dot(one.weights)
+        for rest in (one.own, *one.graphs):
+            if rest is not None:
+                total += rest
     return total.reshape(shape)
 
 
-def _prior_draw(part: Structure, n: int, rng: np.random.Generator) -> _Drawn:
+def _prior_draw(part: Structure, n: int, rng: np.random.Generator) -> Deviation:
     """A prior draw of one term; None for what it has not."""
-    weights = rest = None
+    weights = own = None
     if part.features is not None:
         weights = rng.standard_normal((part.features.width, n))
-    if part.own.any() or part.graphs:
-        rest = np.sqrt(part.own)[:, None] * rng.standard_normal((part.n, n))
+    if part.own.any():
+        own = np.sqrt(part.own)[:, None] * rng.standard_normal((part.n, n))
+    graphs = []
     for graph in part.graphs:
 
         def root(x: Array, function: Callable[[Array], Array] = graph.function) -> Array:
             return np.sqrt(np.maximum(function(x), 0.0))
 
-        assert rest is not None
-        rest = rest + graph.network.apply(root, rng.standard_normal((part.n, n)))
-    return weights, rest
+        graphs.append(graph.network.apply(root, rng.standard_normal((part.n, n))))
+    return Deviation(weights, own, tuple(graphs))

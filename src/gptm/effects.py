@@ -81,22 +81,18 @@ class Explanation:
 
     def _batches(self) -> Iterator[list[Deviation]]:
         for batch in self.draws.batches(self.n_draws, _SEED):
-            yield [
-                Deviation(*(None if part is None else self._topics(part) for part in one))
-                for one in batch
-            ]
+            yield [one.mapped(self._topics) for one in batch]
 
     def _mean_of(self, part: Structure) -> Deviation:
         """A term's posterior mean, in the form of a single draw."""
-        weights = rest = None
-        if part.features is not None:
-            weights = part.features.t_dot(self.alpha)[:, None]
-        if part.own.any() or part.graphs:
-            total = part.own[:, None] * self.alpha
-            for graph in part.graphs:
-                total = total + graph.network.apply(graph.function, self.alpha)
-            rest = total[:, None]
-        return Deviation(weights, rest)
+        features = part.features
+        return Deviation(
+            None if features is None else features.t_dot(self.alpha)[:, None],
+            (part.own[:, None] * self.alpha)[:, None] if part.own.any() else None,
+            tuple(
+                graph.network.apply(graph.function, self.alpha)[:, None] for graph in part.graphs
+            ),
+        )
 
     def shares(self, level: float) -> Shares:
         """How much of the topics' variation over documents each term explains: Cov_d(F_p, F) over all."""
@@ -168,13 +164,12 @@ class Explanation:
         part = self.structures[term]
         if places is None:
             return _at_documents(part, one)
-        shape = next(array.shape for array in one if array is not None)
-        total = np.zeros((places.n, *shape[1:]))
+        n_draws = next(X for X in (one.weights, one.own, *one.graphs) if X is not None).shape[1]
+        total = np.zeros((places.n, n_draws, len(self.mu)))
         if places.features is not None and one.weights is not None:
             total += _dot(places.features, one.weights)
-        if places.weights and one.documents is not None:
-            flat = one.documents.reshape(len(one.documents), -1)
-            total += np.asarray(places.weights[0] @ flat).reshape(total.shape)
+        for weights, drawn in zip(places.weights, one.graphs, strict=True):
+            total += np.asarray(weights @ drawn.reshape(len(drawn), -1)).reshape(total.shape)
         return total
 
     def _overall(self, rng: np.random.Generator, n: int) -> Array:
@@ -249,13 +244,11 @@ def _dot(features: Features, weights: Array) -> Array:
 
 def _at_documents(part: Structure, one: Deviation) -> Array:
     """(D, draws, K) of a term at the training documents."""
-    total: Array | None = one.documents
+    parts = [rest for rest in (one.own, *one.graphs) if rest is not None]
     if one.weights is not None:
         assert part.features is not None
-        along = _dot(part.features, one.weights)
-        total = along if total is None else total + along
-    assert total is not None
-    return total
+        parts.append(_dot(part.features, one.weights))
+    return np.sum(parts, axis=0)
 
 
 def _average(part: Structure, one: Deviation) -> Array:
@@ -265,6 +258,7 @@ def _average(part: Structure, one: Deviation) -> Array:
         assert part.features is not None
         row = part.features.t_dot(np.full((part.n, 1), 1.0 / part.n))[:, 0]
         total = total + np.tensordot(row, one.weights, axes=1)[None]
-    if one.documents is not None:
-        total = total + one.documents.mean(0, keepdims=True)
+    for rest in (one.own, *one.graphs):
+        if rest is not None:
+            total = total + rest.mean(0, keepdims=True)
     return np.asarray(total)

@@ -14,7 +14,6 @@ from gptm.draws import Gaussian, Posterior
 from gptm.effects import Explanation
 from gptm.kernels import BoundKernel, Documents, Kernel
 from gptm.kernels.algebra import Scaled, Sum
-from gptm.metadata import as_frame
 from gptm.operators import Placement
 from gptm.parallel import helpers, single_threaded_blas
 from gptm.predict import Parameters
@@ -130,8 +129,9 @@ class Explaining:
 
         Notes
         -----
-        Bands hold the uncertainty of the words as well as that of the kernel's fit, but take topics, Sigma, B and the
-        kernel's parameters as known.
+        Bands hold the uncertainty of the words as well as that of the kernel, but take the topics as known. Mean-field
+        fits take covariances too small for honest bands, so mean, covariances and length-scales are first fitted
+        again, to what the words say of each document; the model itself does not change.
 
         Examples
         --------
@@ -188,6 +188,10 @@ class Explaining:
                 "this model has no kernel, so there is no effect of side information to show; fit with kernel= and "
                 "metadata=."
             )
+        if self.doc_variance_.shape[1] < 2:
+            raise ValueError(
+                "one topic has nothing to be compared with, so there are no effects on it; fit two topics or more."
+            )
         known: Explanation | None = getattr(self, "_explained", None)
         if known is None:
             D, K = self.doc_variance_.shape
@@ -221,7 +225,11 @@ class Explaining:
         labels = self.terms_
         if term is None and len(labels) == 1:
             return 0
-        if isinstance(term, int | np.integer) and 0 <= term < len(labels):
+        if (
+            isinstance(term, int | np.integer)
+            and not isinstance(term, bool)
+            and 0 <= term < len(labels)
+        ):
             return int(term)
         if term in labels:
             return labels.index(str(term))
@@ -235,9 +243,14 @@ class Explaining:
         K = self.doc_variance_.shape[1]
         if topic is None:
             return list(range(K))
-        chosen = [topic] if isinstance(topic, int | np.integer) else list(topic)
+        chosen = _listed(topic)
+        if not chosen:
+            raise ValueError(
+                f"topic must name one topic or more, from 0 to {K - 1}; got {topic!r}."
+            )
         for one in chosen:
-            if not isinstance(one, int | np.integer) or not 0 <= one < K:
+            whole = isinstance(one, int | np.integer) and not isinstance(one, bool)
+            if not whole or not 0 <= one < K:
                 raise ValueError(f"topics are numbered from 0 to {K - 1}; got {one!r}.")
         return [int(one) for one in chosen]
 
@@ -252,9 +265,14 @@ class Explaining:
             return at.reset_index(drop=True)
         if isinstance(at, Mapping):
             rows = {key: _listed(value) for key, value in at.items()}
-            frame = as_frame(rows, max(len(value) for value in rows.values()))
-            assert frame is not None
-            return frame
+            lengths = {len(value) for value in rows.values()} - {1} or {1}
+            if not rows or len(lengths) > 1:
+                raise ValueError(
+                    f"{name}= must hold values of the columns {', '.join(map(repr, columns))}, the same number of each "
+                    f"or one; got {at!r}."
+                )
+            n = lengths.pop()
+            return pd.DataFrame({key: value * (n // len(value)) for key, value in rows.items()})
         if len(columns) > 1:
             raise ValueError(
                 f"{bound.kernel!r} reads the columns {', '.join(map(repr, columns))}; give {name}= as a dict or a "
@@ -271,8 +289,8 @@ def _check_level(level: Any) -> None:
 
 
 def _listed(value: Any) -> list[Any]:
-    scalar = isinstance(value, str | bytes) or np.ndim(value) == 0
-    return [value] if scalar else list(value)
+    several = isinstance(value, list | tuple | range | np.ndarray | pd.Series | pd.Index)
+    return list(value) if several and np.shape(np.asarray(value, dtype=object)) else [value]
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:

@@ -46,7 +46,7 @@ class CTM(TopicModel):
         How strongly: a seed word is taken as seen in its topic this many times as often as it occurs, a frequent one as
         if it were 2 % of the words of an average topic.
     max_iter : int, default=200
-    tol : float, default=1e-4
+    tol : float, default=3e-4
         Converged when the bound rises by less than this share of its value. Larger values often predict the
         words of short real texts better, smaller ones find the parameters of sampled corpora better.
     random_state : int, RandomState or None
@@ -107,7 +107,7 @@ class CTM(TopicModel):
         seed_words: Mapping[int | str, Sequence[str | int]] | None = None,
         seed_weight: float = 2.0,
         max_iter: int = 200,
-        tol: float = 1e-4,
+        tol: float = 3e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -201,7 +201,7 @@ class GPTM(Explaining, TopicModel):
         seed_words: Mapping[int | str, Sequence[str | int]] | None = None,
         seed_weight: float = 2.0,
         max_iter: int = 200,
-        tol: float = 1e-4,
+        tol: float = 3e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,

@@ -221,7 +221,7 @@ class ModelOptions:
             help="Stop when the bound rises by less than this share of its value.",
             rich_help_panel=_MODEL,
         ),
-    ] = 1e-4
+    ] = 3e-4
     init: Annotated[
         Literal["gibbs", "spectral", "random"],
         typer.Option(help="Where the fit starts.", rich_help_panel=_MODEL),
