@@ -636,15 +636,40 @@ def test_transform_tells_of_unknown_words(fitted, tmp_path):
     )
     result = ok("transform", fitted[0], path)
     assert "1 of 2 documents have no word that the model knows" in result.stderr
-    assert "2 words are unknown" in result.stderr
+    assert "2 words that the model does not count" in result.stderr
     assert len(result.stdout.splitlines()) == 3
 
 
 def test_transform_with_another_text_column(fitted, tmp_path):
     path = tmp_path / "new.csv"
     make_frame(5).rename(columns={"body": "content"}).to_csv(path, index=False)
-    assert "'body'" in failing(1, "transform", fitted[0], path)
-    ok("transform", fitted[0], path, "--text", "content")
+    result = ok("transform", fitted[0], path)
+    assert "no column 'body'; the text is taken from 'content'" in result.stderr
+    told = ok("transform", fitted[0], path, "--text", "content")
+    assert told.stdout == result.stdout
+    assert "taken from" not in told.stderr
+    frame = make_frame(5).rename(columns={"body": "content"})
+    frame.assign(title=frame["content"]).to_csv(path, index=False)
+    text = failing(1, "transform", fitted[0], path)
+    assert "'body'" in text
+    assert "--text" in text
+
+
+def test_transform_lines_and_folders(fitted, tmp_path):
+    lines = "tea pot\ncoffee mug, coffee beans\n"
+    path = tmp_path / "raw.txt"
+    path.write_text(lines, encoding="utf-8")
+    result = ok("transform", fitted[0], path)
+    assert "the text is taken from 'text'" in result.stderr
+    assert len(result.stdout.splitlines()) == 3
+    piped = ok("transform", fitted[0], "-", "--format", "lines", stdin=lines)
+    assert piped.stdout == result.stdout
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name, line in zip(["a long name", "b or two names"], lines.splitlines(), strict=True):
+        (folder / f"{name}.txt").write_text(line, encoding="utf-8")
+    rows = ok("transform", fitted[0], folder).stdout.splitlines()
+    assert [row.split(",")[0] for row in rows] == ["id", "a long name", "b or two names"]
 
 
 def test_a_reader_that_has_had_enough(fitted, new_csv):

@@ -77,13 +77,14 @@ def _read(
     trained, words = header.get("reading") or {}, header.get("words")
     given = settings | {
         "kinds": _kinds(fitted, trained, settings["kinds"]),
-        "text": settings["text"] or trained.get("text") or None,
+        "trained_text": trained.get("text") or None,
         "file_vocabulary": settings["vocabulary"],
         "vocabulary": vocabulary,
         "words": Words(stop_words=None) if words is None else Words.from_dict(words),
     }
     with bar(session, "reading") as update:
         reading = files.read_documents(file, progress=update, **given)
+    _tell_text(session, reading.columns.text, settings["text"] or trained.get("text"))
     tell_problems(session, reading)
     _tell_unknown(session, reading.report)
     return reading
@@ -97,6 +98,12 @@ def _kinds(fitted: Any, trained: dict[str, Any], given: dict[str, str] | None) -
     return {name: kind for name, kind in known.items() if name in matter} | (given or {})
 
 
+def _tell_text(session: Session, found: tuple[str, ...], expected: list[str] | None) -> None:
+    if found and expected and set(found) != set(expected):
+        wanted = ", ".join(map(repr, expected))
+        session.say(f"note: there is no column {wanted}; the text is taken from {found[0]!r}")
+
+
 def _tell_unknown(session: Session, report: Any) -> None:
     if report.empty_documents:
         session.warn(
@@ -105,8 +112,8 @@ def _tell_unknown(session: Session, report: Any) -> None:
         )
     if report.unknown.words:
         session.say(
-            f"{report.unknown.words:,} words are unknown to the model ({report.unknown.tokens:,} of {report.tokens:,} "
-            f"tokens), such as {', '.join(report.unknown.examples[:5])}"
+            f"{report.unknown.words:,} words that the model does not count ({report.unknown.tokens:,} of "
+            f"{report.tokens:,} tokens), such as {', '.join(report.unknown.examples[:5])}"
         )
 
 

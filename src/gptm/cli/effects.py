@@ -11,7 +11,7 @@ from gptm.cli.session import Session, UsageError
 from gptm.cli.tables import print_table
 
 _MOST_NAMED = 8  # levels of a category that a warning lists
-_MEANING = "contrast: how far the term lifts the topic's logit above the average document's; share: its expected part there"
+_MEANING = "contrast: how far the term lifts the topic's logit above the average document's; share: its expected part"
 _DIFFERENCE = "contrast and share: differences to the setting in --versus"
 
 
@@ -42,7 +42,7 @@ def effects(
 ) -> None:
     """What each term of the kernel says about each topic, with error bands.
 
-    contrast: how far the term lifts the topic's logit above the average document's; share: its expected part there.
+    contrast: how far the term lifts the topic's logit above the average document's; share: its expected part.
     """
     if not 0 < level < 1:
         raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
@@ -92,9 +92,9 @@ def _terms(fitted: Any) -> list[_Term]:
     for label, bound in zip(fitted.terms_, terms_of(fitted._bound_kernel), strict=True):
         shown = bound.settings(1)
         levels = {
-            str(name): [str(value) for value in shown[name]]
-            for name in (() if shown is None else shown)
-            if shown[name].dtype.kind not in "ifuM"
+            str(name): [str(value) for value in values]
+            for name, values in ({} if shown is None else shown).items()
+            if values.dtype.kind not in "ifuM"
         }
         terms.append(_Term(label, tuple(bound.kernel.column_names()), levels))
     return terms

@@ -57,6 +57,13 @@ def guess_text(table: Table) -> tuple[str, str]:
     )
 
 
+def texts_among(table: Table) -> list[str]:
+    """All columns that look like text; the only column in any case."""
+    return (
+        list(table) if len(table) == 1 else [n for n, c in table.items() if _text_score(n, c) > 0]
+    )
+
+
 def _text_score(name: str, cells: Cells) -> float:
     """Mean length of the strings, for columns of words; twice for columns that are called so."""
     known = [cell for cell in cells if isinstance(cell, str) and not is_missing(cell)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from gptm.files.cells import as_text
 from gptm.files.columns import Column, check_kinds, named, unknown_column
-from gptm.files.guess import LONG_STRINGS, guess_kind, guess_text
+from gptm.files.guess import LONG_STRINGS, guess_kind, guess_text, texts_among
 from gptm.files.problems import ProblemLog
 from gptm.files.rows import Row
 from gptm.files.table import Table
@@ -69,6 +69,7 @@ def make_plan(
     *,
     more: bool = False,
     new: bool = False,
+    trained_text: Sequence[str] | None = None,
 ) -> Plan:
     """A plan by the first rows; with `more` columns to come from another file, or for `new` documents."""
     plan = Plan(dict(kinds or {}), id, new=new)
@@ -76,6 +77,8 @@ def make_plan(
     if id is not None and id not in order and not more:
         raise unknown_column(id, order, "id")
     first = {name: [cells.get(name) for _, cells in sample] for name in order}
+    if text is None and trained_text is not None:
+        text = _text_as_trained(plan, trained_text, first)
     _settle_text(plan, text, first)
     for name in order:
         if name in plan.text:
@@ -85,6 +88,26 @@ def make_plan(
         elif name not in plan.told and guess_kind(name, first[name]) == ("ignore", LONG_STRINGS):
             plan.settled.append(Column(name, "ignore", LONG_STRINGS))
     return plan
+
+
+def _text_as_trained(
+    plan: Plan, trained: Sequence[str], first: Mapping[str, list[Any]]
+) -> list[str]:
+    """The columns of the training's texts; where none is there, the only one that looks like text."""
+    if any(name in first for name in trained):
+        missing = [name for name in trained if name not in first]
+    else:
+        found = texts_among({name: first[name] for name in first if name not in plan.told})
+        if len(found) == 1:
+            return found
+        missing = list(trained)
+    if missing:
+        columns = ", ".join(map(repr, first)) or "none"
+        raise ValueError(
+            f"the training's text was in {', '.join(map(repr, missing))}, which is not in this file; its columns are "
+            f"{columns}. Name the one to count: text='...'."
+        )
+    return list(trained)
 
 
 def _settle_text(

@@ -158,6 +158,7 @@ def read_documents(
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     kinds: Mapping[str, str] | None = None,
+    trained_text: Sequence[str] | None = None,
     file_vocabulary: Any = None,
     metadata: FilePath | None = None,
     encoding: str = "utf-8",
@@ -178,6 +179,9 @@ def read_documents(
     kinds : mapping from columns to kinds, optional
         As in `read`; pass `reading.columns.kinds` of the training. A column that is not in this file counts as
         missing throughout, which is noted.
+    trained_text : sequence of str, optional
+        The columns that the training counted, `reading.columns.text`. Where `text` is not given they are counted here
+        too; where none of them is in this file, the only column that looks like text is.
     file_vocabulary : path or sequence of str, optional
         For counts: the words of the file's own columns, by default in a file beside.
 
@@ -209,7 +213,10 @@ def read_documents(
     counting = Counting(words, vocabulary)
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
         sample, chunks = _sampled(source, log)
-        plan = make_plan(sample, text, id, kinds, more=metadata is not None, new=True)
+        if trained_text is not None and source.format in ("lines", "folder"):
+            trained_text = ["text"]  # names of files may look like text too
+        more = metadata is not None
+        plan = make_plan(sample, text, id, kinds, more=more, new=True, trained_text=trained_text)
         del sample
         found = _count_rows(source, chunks, plan, counting, keep_texts, log)
     return _finish(found, plan, metadata, encoding, log)
