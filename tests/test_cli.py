@@ -655,6 +655,23 @@ def test_transform_with_another_text_column(fitted, tmp_path):
     assert "--text" in text
 
 
+def test_transform_of_dates_in_another_format(fitted, tmp_path):
+    path = tmp_path / "new.csv"
+    frame = make_frame(40)
+    written = pd.to_datetime(frame["date"])
+    frame.assign(date=written.dt.strftime("%d.%m.%Y")).to_csv(path, index=False)
+    expected = "--column 'date=date:%d.%m.%Y'"
+    assert expected in ok("transform", fitted[0], path).stderr
+    told = ok("transform", fitted[0], path, "--column", "date=date:%d.%m.%Y")
+    assert "not a date" not in told.stderr
+    frame.assign(date=written.dt.strftime("%B %d, %Y")).to_csv(path, index=False)
+    told = ok("transform", fitted[0], path, "--column", "source=category,date=date:%B %d, %Y")
+    assert "not a date" not in told.stderr
+    frame.to_csv(path, index=False)
+    result = ok("transform", fitted[0], path, "--column", "date=date:%d.%m.%Y")
+    assert "--column 'date=date:%Y-%m-%d'" in result.stderr
+
+
 def test_transform_lines_and_folders(fitted, tmp_path):
     lines = "tea pot\ncoffee mug, coffee beans\n"
     path = tmp_path / "raw.txt"

@@ -1,5 +1,6 @@
 """Options that several commands take, in groups, and how their texts are read."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -291,7 +292,8 @@ def parse_ngrams(text: str) -> tuple[int, int]:
 def parse_columns(given: list[str] | None) -> dict[str, str] | None:
     """Kinds of columns by name, from year=category,date=date and the like."""
     kinds: dict[str, str] = {}
-    for part in (part for text in given or [] for part in text.split(",")):
+    # A comma before no other NAME= belongs to the format of a date.
+    for part in (part for text in given or [] for part in re.split(r",(?=[^,]*=)", text)):
         name, mark, kind = part.rpartition("=")
         if not (mark and name and kind):
             raise UsageError(f"--column expects NAME=KIND, as in year=category; got {part!r}.")

@@ -74,6 +74,7 @@ class _Entry:
     count: int = 0
     lines: list[int] = field(default_factory=list)
     details: list[str] = field(default_factory=list)
+    remedy: str = ""
 
 
 class ProblemLog:
@@ -85,14 +86,22 @@ class ProblemLog:
         self.name = name
         self._entries: dict[str, _Entry] = {}
 
-    def add(self, kind: str, line: int | None = None, detail: str = "", count: int = 1) -> None:
-        """Note a problem at a place; `count` is how many places it stands for."""
+    def add(
+        self,
+        kind: str,
+        line: int | None = None,
+        detail: str = "",
+        count: int = 1,
+        remedy: str = "",
+    ) -> None:
+        """Note a problem at a place; `count` is how many places it stands for, `remedy` replaces the usual advice."""
         entry = self._entries.setdefault(kind, _Entry())
         entry.count += count
         if line is not None and len(entry.lines) < _FIRST and line not in entry.lines:
             entry.lines.append(line)
         if detail and len(entry.details) < 2 and detail not in entry.details:
             entry.details.append(detail)
+        entry.remedy = entry.remedy or remedy
         if self.strict:
             raise ValueError(f"{self.name}: {self._message(kind, entry)} (strict=True)")
 
@@ -110,4 +119,4 @@ class ProblemLog:
         more = ", ..." if entry.count > len(entry.lines) else ""
         where = f" ({self.unit} {', '.join(map(str, entry.lines))}{more})" if entry.lines else ""
         detail = f": {'; '.join(entry.details)}" if entry.details else ""
-        return f"{kind}: {many}{where}, {what}{detail}. {remedy}".rstrip()
+        return f"{kind}: {many}{where}, {what}{detail}. {entry.remedy or remedy}".rstrip()

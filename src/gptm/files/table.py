@@ -136,7 +136,8 @@ def typed(
             raise ValueError(
                 f"kinds[{name!r}] must have a date format after 'date:'; got {form!r} ({error})."
             ) from None
-        _note_odd(name, "not a date", cells, dates.isna(), lines, log)
+        odd = dates.isna().tolist()
+        _note_odd(name, "not a date", cells, odd, lines, log, _other_format(name, cells, odd))
         return dates.to_numpy()
     if base in ("category", "id"):
         return pd.Categorical([None if is_missing(c) else as_name(c).strip() for c in cells])
@@ -164,8 +165,29 @@ def _note_odd(
     odd: Iterable[bool],
     lines: Sequence[int],
     log: ProblemLog,
+    remedy: str = "",
 ) -> None:
     """Note the cells that hold something, but nothing of the column's kind."""
     for cell, is_odd, line in zip(cells, odd, lines, strict=True):
         if is_odd and not is_missing(cell):
-            log.add(problem, line, f"column {name!r} holds {str(cell)[:40]!r}")
+            log.add(problem, line, f"column {name!r} holds {str(cell)[:40]!r}", remedy=remedy)
+
+
+def _other_format(name: str, cells: Sequence[Any], odd: Sequence[bool]) -> str:
+    """What to say where most cells are dates, but written in another way than was told."""
+    known = [
+        (cell, is_odd) for cell, is_odd in zip(cells, odd, strict=True) if not is_missing(cell)
+    ]
+    others = [cell for cell, is_odd in known if is_odd]
+    if not others or 2 * len(others) < len(known):
+        return ""
+    kind = guess_kind(name, others)[0]
+    if kind.partition(":")[0] != "date":
+        return ""
+    if kind == "date" and as_dates(others, "%Y-%m-%d").notna().all():
+        kind = "date:%Y-%m-%d"
+    advice = f"Say how they are written: kinds={{{name!r}: {kind!r}}}"
+    if is_ambiguous(kind, others):
+        other = kind.replace("%m/%d", "%d/%m")
+        advice += f" or kinds={{{name!r}: {other!r}}}"
+    return f"{advice}."
