@@ -405,6 +405,20 @@ def test_advice_is_in_options(tmp_path):
     assert "--text" in failing(1, "fit", path, "-o", tmp_path / "m.gptm")
 
 
+def test_the_vocabulary_of_counts_is_named(tmp_path):
+    path = tmp_path / "c.ldac"
+    path.write_text("2 0:3 1:2\n2 2:4 3:1\n" * 3, encoding="utf-8")
+    given = ["fit", path, "-t", 2, "-k", "none", "-o", tmp_path / "m.gptm"]
+    assert "Pass --vocabulary, a file" in failing(1, *given)
+    beside = tmp_path / "vocab.txt"
+    beside.write_text("tea\npot\nmug\nbeans\n", encoding="utf-8")
+    assert f"are read from {beside}" in ok(*given).stderr
+    beside.write_text("tea\npot\n", encoding="utf-8")
+    text = failing(1, *given)
+    assert f"{str(beside)!r} has 2 words" in text
+    assert "belongs to the counts: --vocabulary." in text
+
+
 def test_debug_shows_where(csv, tmp_path):
     result = invoke("fit", csv, "-k", "matern(year)", "--debug", "-o", tmp_path / "m.gptm")
     assert result.exit_code == 1

@@ -718,6 +718,17 @@ def test_counts_with_a_vocabulary(tmp_path, form, packed):
         files.read(path, vocabulary=["a", "b"])
 
 
+@pytest.mark.parametrize("form", ["mtx", "ldac"])
+def test_the_vocabulary_beside_is_named(tmp_path, form, caplog):
+    path = write_counts(tmp_path, form)
+    beside = put(tmp_path, "vocab.txt", "\n".join(VOCABULARY).encode())
+    files.read(path)
+    assert str(beside) in caplog.text
+    put(tmp_path, "vocab.txt", b"a\nb\n")
+    with pytest.raises(ValueError, match=r"vocab\.txt.*2"):
+        files.read(path)
+
+
 def test_counts_with_metadata_row_by_row(tmp_path):
     path = write_counts(tmp_path, "mtx")
     side = put(tmp_path, "side.jsonl", jsonl_bytes([{"key": f"k{i}", "n": i} for i in range(4)]))

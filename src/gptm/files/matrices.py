@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from gptm.files.problems import ProblemLog
 from gptm.files.streams import Input, Lines, Progress
 from gptm.words import Words, WordsReport, limit_words, removed_words, with_kept
 
+logger = logging.getLogger("gptm")
+
 _NAMES = ("vocab.txt", "vocabulary.txt", "vocab.json", "features.txt", "words.txt")
 
 
@@ -27,14 +30,19 @@ def read_counts(
     progress: Progress | None = None,
 ) -> tuple[csr_matrix, np.ndarray, list[int]]:
     """Counts (documents x words), the words, and the place of each document in the file."""
+    if vocabulary is None:
+        vocabulary = _beside(path)
+        # The level that is shown without any set-up: the file may be there for other counts.
+        logger.warning("the words of %s are read from %s, which lies beside it", path, vocabulary)
     words = read_vocabulary(path, vocabulary, encoding)
+    origin = f"the vocabulary {str(vocabulary)!r}" if _is_path(vocabulary) else "the vocabulary"
     with Input(path, progress) as source:
         if format == "ldac":
-            counts, lines = _ldac(Lines(source, encoding, log), len(words), log)
+            counts, lines = _ldac(Lines(source, encoding, log), len(words), origin, log)
         else:
             log.unit = "row"
             load = _matrix_market if format == "mtx" else _npz
-            counts = _documents_first(load(source), words, source.name)
+            counts = _documents_first(load(source), len(words), origin, source.name)
             lines = list(range(1, counts.shape[0] + 1))
         source.report()
     return _checked(counts, lines, log), words, lines
@@ -47,7 +55,7 @@ def read_vocabulary(path: FilePath, given: Any, encoding: str = "utf-8") -> np.n
     """
     if given is None:
         given = _beside(path)
-    if not isinstance(given, str | Path):
+    if not _is_path(given):
         words = [str(word) for word in given]
     else:
         with Input(given) as source:
@@ -63,6 +71,10 @@ def read_vocabulary(path: FilePath, given: Any, encoding: str = "utf-8") -> np.n
     if not words:
         raise ValueError("vocabulary must hold at least one word; got none.")
     return np.array(words, dtype=object)
+
+
+def _is_path(vocabulary: Any) -> bool:
+    return isinstance(vocabulary, str | Path)
 
 
 def _beside(path: FilePath) -> Path:
@@ -125,22 +137,19 @@ def _npz(source: Input) -> csr_matrix:
         ) from None
 
 
-def _documents_first(
-    counts: csr_matrix, words: Sequence[str] | np.ndarray, name: str
-) -> csr_matrix:
+def _documents_first(counts: csr_matrix, V: int, origin: str, name: str) -> csr_matrix:
     """Documents as rows; a matrix the other way round is known by the number of words."""
-    V = len(words)
     if counts.shape[1] == V:
         return counts
     if counts.shape[0] == V:
         return csr_matrix(counts.T)
     raise ValueError(
-        f"{name} must have one column (or row) per word of the vocabulary: expected {V}, got a matrix of "
-        f"{counts.shape[0]} x {counts.shape[1]}."
+        f"{name} must have one column (or row) per word of {origin}: expected {V}, got a matrix of "
+        f"{counts.shape[0]} x {counts.shape[1]}. Pass the vocabulary that belongs to the counts: vocabulary='...'."
     )
 
 
-def _ldac(lines: Lines, V: int, log: ProblemLog) -> tuple[csr_matrix, list[int]]:
+def _ldac(lines: Lines, V: int, origin: str, log: ProblemLog) -> tuple[csr_matrix, list[int]]:
     """Counts of lines such as "2 0:1 7:3": how many different words, then word:count."""
     indices: list[np.ndarray] = []
     values: list[np.ndarray] = []
@@ -162,8 +171,8 @@ def _ldac(lines: Lines, V: int, log: ProblemLog) -> tuple[csr_matrix, list[int]]
         words = pairs[::2].astype(np.int64)
         if len(words) and words.max() >= V:
             raise ValueError(
-                f"line {lines.number} has word {words.max()}, but the vocabulary has {V} words, numbered from 0. "
-                "Pass the vocabulary that belongs to the counts."
+                f"line {lines.number} has word {words.max()}, but {origin} has {V} words, numbered from 0. "
+                "Pass the vocabulary that belongs to the counts: vocabulary='...'."
             )
         indices.append(words.astype(np.int32))
         values.append(pairs[1::2])
