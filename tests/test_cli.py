@@ -321,6 +321,11 @@ def test_problems_of_a_file_are_told(tmp_path):
     result = invoke("fit", path, "--strict", "-t", 2, "-q", "-o", tmp_path / "n.gptm")
     assert result.exit_code == 1
     assert not (tmp_path / "n.gptm").exists()
+    frame.assign(key=["same", "same", *frame["key"][2:]]).to_csv(path, index=False)
+    result = invoke("fit", path, "--strict", "-t", 2, "-q", "-o", tmp_path / "n.gptm")
+    first, *rest = result.stderr.splitlines()
+    assert first == "error: 2 kinds of problems"
+    assert ["empty text" in rest[0], "duplicate id" in rest[1]] == [True, True]
 
 
 # Errors
@@ -344,6 +349,9 @@ def test_a_column_that_is_not_there(csv, tmp_path):
     text = failing(1, "fit", csv, "-k", "matern(year)", "-t", 2, "-q", "-o", tmp_path / "m.gptm")
     assert text.startswith("error: ")
     assert "'year'" in text
+    for command in ("fit", "evaluate", "search"):
+        near = failing(1, command, csv, "-k", "matern(dat)", "-q")
+        assert "Did you mean 'date'?" in near
     assert len(text.splitlines()) == 1
 
 

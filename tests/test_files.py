@@ -399,7 +399,36 @@ def test_broken_lines_are_left_out_and_reported(tmp_path):
     assert (found.count, found.lines) == (2, (3, 4))
     assert "expected 2 fields, got 3" in found.message
     assert json.loads(json.dumps(found.to_dict()))["lines"] == [3, 4]
-    strict_fails(tmp_path, text, r"t\.csv: broken line: 1 line \(line 3\)")
+    strict_fails(tmp_path, text, r"t\.csv: broken line: 2 lines \(line 3, 4\)")
+
+
+def test_strict_reading_lists_all_problems(tmp_path):
+    text = "id,body,n\na,green tea,1\na,,2\nb,tea\n"
+    with pytest.raises(ValueError, match=r"(?s)broken line.*\n.*empty text.*\n.*duplicate id"):
+        read_csv(tmp_path, text, strict=True, id="id")
+    side = put(tmp_path, "side.csv", b"id,year\na,2001\nz,2002\n")
+    with pytest.raises(ValueError, match=r"(?s)t\.csv: broken line.*side\.csv: unmatched row"):
+        read_csv(tmp_path, text, strict=True, id="id", metadata=side)
+
+
+def test_all_texts_empty(tmp_path):
+    with pytest.raises(ValueError, match=r"all texts are empty, in the column 'body'"):
+        files.read(put(tmp_path, "t.csv", b"id,body\na,\nb,\n"), text="body")
+    with pytest.raises(ValueError, match=r"t\.txt: all texts are empty\.$"):
+        files.read(put(tmp_path, "t.txt", b"\n\n\n"))
+    path = put(tmp_path, "new.csv", b"id,body\na,\nb,\n")
+    new = files.read_documents(path, words=PLAIN, vocabulary=["tea"], text="body")
+    assert new.corpus.counts.sum() == 0
+
+
+def test_problems_of_a_folder_name_the_files(tmp_path):
+    put(tmp_path, "a.txt", b"green tea")
+    put(tmp_path, "b.txt", b"")
+    put(tmp_path, "c.txt", b"gr\xfcn tea")
+    reading = files.read(tmp_path, words=PLAIN)
+    assert "1 file (b.txt)" in problem(reading, "empty text").message
+    assert "1 file (c.txt)" in problem(reading, "undecodable bytes").message
+    assert problem(reading, "empty text").lines == (2,)
 
 
 def test_line_numbers_count_line_breaks_inside_of_texts(tmp_path):
@@ -596,7 +625,7 @@ def test_any_text_survives_csv(tmp_path, rows, separator, style, name):
     words = Words(None, 1, 1.0, token_pattern=r"(?s).+", lowercase=False)
     path = put(tmp_path, name, content)
     if not any(body for _, body in rows):
-        with pytest.raises(ValueError, match="no word"):
+        with pytest.raises(ValueError, match="all texts are empty"):
             files.read(path, text="body", words=words)
         return
     reading = files.read(path, text="body", words=words, keep_texts=True, kinds={"first": "note"})

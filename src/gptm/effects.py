@@ -129,8 +129,10 @@ class Explanation:
             self._rest(term, _PILOT),
             self._rest(term, _NODES if len(mean) <= _MANY else _FEW_NODES),
         )
-        share, offset = self._share(mean, many), self._share(mean, few)
-        typical = self._share(average, many)
+        # Shares between nothing and all, even on the scale of log-odds; differences of shares as they are.
+        scale = _log_odds if versus is None else _unchanged
+        share, offset = scale(self._share(mean, many)), scale(self._share(mean, few))
+        typical = scale(self._share(average, many))
         curves = _Moments(self._compared(centre[:, None], versus)[:, 0])
         shares = _Moments(self._compared(share, versus)[:, 0])
         rng = np.random.default_rng(_SEED + 2)
@@ -138,12 +140,15 @@ class Explanation:
             away = drawn - shift
             curves.add(self._compared(_centred(mean - average + away), versus))
             away = away + self._overall(rng, away.shape[1])
-            shares.add(self._compared(share - offset + self._share(mean + away, few), versus))
+            moved = share - offset + scale(self._share(mean + away, few))
+            shares.add(self._compared(moved, versus))
         z = float(norm.ppf(0.5 * (1.0 + level)))
         bias = self.attenuation * self._compared(centre[:, None], versus)[:, 0]
         bias_of_share = self.attenuation * self._compared(share - typical, versus)[:, 0]
-        band = shares.band if versus is not None else shares.band_of_share
-        return Effect(curves.band(z, bias), band(z, bias_of_share))
+        band = shares.band(z, bias_of_share)
+        if versus is None:
+            band = Band(*map(expit, band))
+        return Effect(curves.band(z, bias), band)
 
     def _places(self, term: int, places: Placement | None) -> Iterator[tuple[Array, Array]]:
         """(n, draws, K) deviations at the places, and (1, draws, K) on average over the training documents."""
@@ -219,11 +224,13 @@ class _Moments:
         spread = z * np.sqrt(self.squares / self.n + bias**2)
         return Band(self.centre, self.centre - spread, self.centre + spread)
 
-    def band_of_share(self, z: float, bias: Array) -> Band:
-        """Between nothing and all: even on the scale of log-odds."""
-        share = np.clip(self.centre, 1e-12, 1.0 - 1e-12)
-        spread = z * np.sqrt(self.squares / self.n + bias**2) / (share * (1.0 - share))
-        return Band(self.centre, expit(logit(share) - spread), expit(logit(share) + spread))
+
+def _log_odds(share: Array) -> Array:
+    return np.asarray(logit(np.clip(share, 1e-12, 1.0 - 1e-12)))
+
+
+def _unchanged(share: Array) -> Array:
+    return share
 
 
 def _centred(F: Array) -> Array:

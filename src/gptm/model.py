@@ -149,8 +149,9 @@ class GPTM(Explaining, TopicModel):
     topic_covariance : {"full", "identity"}, default="full"
         Learn the covariance of topics, or keep it at the identity.
     learn_kernel : bool, default=True
-        Learn how strong the kernel is; its own scale, as in `2.0 * kernel`, then has no effect beside the
-        other terms of a sum. In "map" inference the kernel is always taken as given.
+        Learn how strong the kernel is, the weights of the terms of a sum, and length-scales and the like that were
+        not given. A term that carries a number, as in `2.0 * kernel` beside others, keeps its weight relative to
+        other such terms. In "map" inference the kernel is always taken as given.
     fit_mean, init, smoothing, seed_words, seed_weight, max_iter, tol, random_state, n_jobs, verbose, callback,
     warm_start
         As in `CTM`.
@@ -161,7 +162,7 @@ class GPTM(Explaining, TopicModel):
     topic_names_
         As in `CTM`.
     kernel_ : Kernel or None
-        The kernel with its parameters settled.
+        The kernel with its parameters as learnt, at a mean variance of one.
     coregionalization_ : ndarray of shape (n_components, n_components)
         B: how the kernel acts across topics.
     doc_means_ : ndarray of shape (n_documents, n_components)

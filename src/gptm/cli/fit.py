@@ -64,7 +64,7 @@ def fit(
         raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
     choices = model.settings()
     keep_texts = 0 if no_text or no_corpus else text_length
-    reading = read_training(session, file, settings, words, keep_texts)
+    reading = read_training(session, file, settings, words, choices["kernel"], keep_texts)
     tell_reading(session, reading)
 
     from gptm import GPTM

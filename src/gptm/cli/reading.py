@@ -13,9 +13,14 @@ from gptm.cli.session import Session, UsageError
 
 
 def read_training(
-    session: Session, file: str, settings: dict[str, Any], words: dict[str, Any], keep_texts: int
+    session: Session,
+    file: str,
+    settings: dict[str, Any],
+    words: dict[str, Any],
+    kernel: Any,
+    keep_texts: int,
 ) -> Any:
-    """The documents of a file, with progress and problems told."""
+    """The documents of a file, with progress and problems told; they must have what the kernel reads."""
     check_file(file)
     from gptm import files
     from gptm.words import Words
@@ -27,7 +32,18 @@ def read_training(
     with bar(session, "reading") as update:
         reading = files.read(file, words=chosen, keep_texts=keep_texts, progress=update, **settings)
     tell_problems(session, reading)
+    _check_kernel(kernel, reading.corpus.metadata)
     return reading
+
+
+def _check_kernel(kernel: Any, metadata: Any) -> None:
+    """Say that a column is not there with the name that was meant."""
+    from gptm.files.columns import unknown_column
+
+    known = [] if metadata is None else list(metadata)
+    for name in kernel.column_names() if hasattr(kernel, "column_names") else ():
+        if name not in known:
+            raise unknown_column(name, known, "--kernel")
 
 
 def check_file(file: str) -> None:

@@ -31,7 +31,7 @@ def evaluate(
     shares = _shares(observed)
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
     check_output(output)
-    corpus = read_training(session, file, settings, words, keep_texts=0).corpus
+    corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus
     from gptm import CTM, GPTM, compare
 
     run: dict[str, Any] = {"random_state": session.seed, "n_jobs": session.jobs}
@@ -81,7 +81,7 @@ def search(
         raise UsageError("--observed takes one percentage, and --topics numbers from 1 on.")
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
     check_output(output)
-    corpus = read_training(session, file, settings, words, keep_texts=0).corpus
+    corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus
     from gptm import GPTM, search_components
 
     with counting(session, "fitting", folds * len(set(sizes))):

@@ -104,6 +104,9 @@ def _described(error: Exception) -> str:
         return (
             "there is not enough memory. Fit to fewer documents, or keep fewer words with --min-df."
         )
+    problems = getattr(error, "problems", ())  # of a file that must have none
+    if len(problems) > 1:
+        return "\n".join([f"{len(problems)} kinds of problems", *map(in_options, problems)])
     if isinstance(error, _EXPECTED) and str(error):
         return in_options(str(error))
     return f"{type(error).__name__}: {in_options(str(error))} (--debug shows where)"

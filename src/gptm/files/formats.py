@@ -146,6 +146,7 @@ def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progres
             f"the folder {str(folder)!r} holds no .txt files. Expected one document per file."
         )
     log.unit = "file"
+    log.names = [one.relative_to(folder).as_posix() for one in files]
     nested = any(one.parent != folder for one in files)
     total = sum(one.stat().st_size for one in files)
     done = 0
@@ -153,7 +154,7 @@ def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progres
     def rows() -> Iterator[Row]:
         nonlocal done
         for number, one in enumerate(files, start=1):
-            name = one.relative_to(folder).as_posix()
+            name = log.names[number - 1]
             with Input(one) as source, source.seekable() as file:
                 content = file.read()
             done += one.stat().st_size
@@ -161,7 +162,7 @@ def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progres
             row: dict[str, Any] = {"id": base[: -len(".txt")]}
             if nested:
                 row["folder"] = one.parent.relative_to(folder).as_posix()
-            row["text"] = decode(content, encoding, log, number, name)
+            row["text"] = decode(content, encoding, log, number)
             yield number, row
 
     def report() -> None:

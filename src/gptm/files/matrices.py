@@ -61,6 +61,7 @@ def read_vocabulary(path: FilePath, given: Any, encoding: str = "utf-8") -> np.n
         with Input(given) as source:
             log = ProblemLog(strict=True, name=str(given))  # a wrong letter makes another word
             lines = [line.rstrip("\r\n") for line in Lines(source, encoding, log)]
+            log.check()
         start = next((line for line in lines if line.strip()), "")
         if start.lstrip()[:1] in ("[", "{") and str(given).removesuffix(".gz").endswith(".json"):
             words = _json_words("\n".join(lines), str(given))

@@ -1,5 +1,6 @@
 """What is wrong with a file: counted, with the first places, never passed over in silence."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -77,13 +78,24 @@ class _Entry:
     remedy: str = ""
 
 
+class ProblemError(ValueError):
+    """What is wrong with files, all at once, where nothing wrong is accepted."""
+
+    def __init__(self, problems: Sequence[str]):
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
 class ProblemLog:
-    """Collects problems while a file is read; where `strict`, the first one is an error."""
+    """Collects problems while a file is read; where `strict`, they are an error once all are known."""
 
     def __init__(self, strict: bool = False, unit: str = "line", name: str = "the file"):
         self.strict = strict
         self.unit = unit  # what a place is: a line, a row, a file, a column
         self.name = name
+        self.names: Sequence[
+            str
+        ] = ()  # of the places, where they have names: the files of a folder
         self._entries: dict[str, _Entry] = {}
 
     def add(
@@ -102,8 +114,6 @@ class ProblemLog:
         if detail and len(entry.details) < 2 and detail not in entry.details:
             entry.details.append(detail)
         entry.remedy = entry.remedy or remedy
-        if self.strict:
-            raise ValueError(f"{self.name}: {self._message(kind, entry)} (strict=True)")
 
     def found(self) -> list[Problem]:
         """All problems so far, in the order in which they came up."""
@@ -112,11 +122,23 @@ class ProblemLog:
             for kind, entry in self._entries.items()
         ]
 
+    def check(self, *others: "ProblemLog") -> None:
+        """Raise what this log and others hold, if it is strict."""
+        noted = [
+            f"{log.name}: {one} (strict=True)" for log in (self, *others) for one in log.found()
+        ]
+        if self.strict and noted:
+            raise ProblemError(noted)
+
     def _message(self, kind: str, entry: _Entry) -> str:
         what, remedy = _KINDS[kind]
         unit = "column" if "column" in kind else self.unit
         many = f"{entry.count:,} {unit}{'' if entry.count == 1 else 's'}"
         more = ", ..." if entry.count > len(entry.lines) else ""
-        where = f" ({self.unit} {', '.join(map(str, entry.lines))}{more})" if entry.lines else ""
+        if self.names:
+            places = ", ".join(self.names[line - 1] for line in entry.lines)
+        else:
+            places = f"{self.unit} {', '.join(map(str, entry.lines))}"
+        where = f" ({places}{more})" if entry.lines else ""
         detail = f": {'; '.join(entry.details)}" if entry.details else ""
         return f"{kind}: {many}{where}, {what}{detail}. {entry.remedy or remedy}".rstrip()

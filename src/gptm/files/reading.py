@@ -302,19 +302,36 @@ def _count_rows(
     table = Table(plan.left_out)
     texts: list[str] | None = [] if keep_texts else None
     end = None if keep_texts is True else int(keep_texts)
+    n_empty = 0
     for chunk in chunks:
         some = [plan.text_of(cells) for _, cells in chunk]
         for (line, _), one in zip(chunk, some, strict=True):
             if not one.strip():
                 log.add("empty text", line)
+                n_empty += 1
         counting.add(some)
         table.add(chunk)
         if texts is not None:
             texts.extend(one[:end] for one in some)
         source.report()
         del chunk, some  # before the next one is read
-    counts, vocabulary, report = counting.finish()
+    try:
+        counts, vocabulary, report = counting.finish()
+    except ValueError:
+        if n_empty < len(table.lines):
+            log.check()  # a damaged file may be the reason
+            raise
+        raise _all_empty(source.format, plan, log) from None
     return _Found(source.format, counts, vocabulary, report, counting.words, table, texts)
+
+
+def _all_empty(format: str, plan: Plan, log: ProblemLog) -> ValueError:
+    if format in ("lines", "folder"):
+        return ValueError(f"{log.name}: all texts are empty.")
+    columns = ", ".join(map(repr, plan.text))
+    return ValueError(
+        f"{log.name}: all texts are empty, in the column {columns}. Name the one to count: text='...'."
+    )
 
 
 def _finish(
@@ -326,6 +343,7 @@ def _finish(
         attach(found.table, metadata, plan, encoding, side)
     plan.check(found.table, log)
     frame, ids, columns = found.table.finish(plan.told, log, plan.settled)
+    log.check(side)
     corpus = Corpus(found.counts, found.vocabulary, metadata=frame, texts=found.texts)
     corpus.ids = ids  # repeated ones too, which the constructor refuses; `problems` tells of them
     ordered = Columns(plan.in_order(columns), found.format)

@@ -127,7 +127,7 @@ class Lines:
         return line
 
 
-def decode(content: bytes, encoding: str, log: ProblemLog, number: int, name: str) -> str:
+def decode(content: bytes, encoding: str, log: ProblemLog, number: int) -> str:
     """A whole small file as text; undecodable bytes are replaced and noted."""
     for mark, marked in _MARKS:
         if content.startswith(mark) and _is_utf8(encoding):
@@ -138,7 +138,7 @@ def decode(content: bytes, encoding: str, log: ProblemLog, number: int, name: st
     except LookupError:
         raise _unknown_encoding(encoding) from None
     except UnicodeDecodeError:
-        log.add("undecodable bytes", number, name)
+        log.add("undecodable bytes", number)
         return content.decode(encoding, errors="replace")
 
 
