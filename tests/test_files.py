@@ -416,7 +416,13 @@ def test_all_texts_empty(tmp_path):
         files.read(put(tmp_path, "t.csv", b"id,body\na,\nb,\n"), text="body")
     with pytest.raises(ValueError, match=r"t\.txt: all texts are empty\.$"):
         files.read(put(tmp_path, "t.txt", b"\n\n\n"))
+    (tmp_path / "texts").mkdir()
+    put(tmp_path / "texts", "a.txt", b"")
+    with pytest.raises(ValueError, match=r"texts: all texts are empty\.$"):
+        files.read(tmp_path / "texts")
     path = put(tmp_path, "new.csv", b"id,body\na,\nb,\n")
+    with pytest.raises(ValueError, match=r"all texts are empty, in the column 'body'"):
+        files.read(path)
     new = files.read_documents(path, words=PLAIN, vocabulary=["tea"], text="body")
     assert new.corpus.counts.sum() == 0
 

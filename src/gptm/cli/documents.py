@@ -111,8 +111,9 @@ def _tell_unknown(session: Session, report: Any) -> None:
             "what their metadata say."
         )
     if report.unknown.words:
+        many = "1 word" if report.unknown.words == 1 else f"{report.unknown.words:,} words"
         session.say(
-            f"{report.unknown.words:,} words that the model does not count ({report.unknown.tokens:,} of "
+            f"{many} that the model does not count ({report.unknown.tokens:,} of "
             f"{report.tokens:,} tokens), such as {', '.join(report.unknown.examples[:5])}"
         )
 

@@ -11,7 +11,10 @@ from gptm.cli.session import Session, UsageError
 from gptm.cli.tables import print_table
 
 _MOST_NAMED = 8  # levels of a category that a warning lists
-_MEANING = "contrast: how far the term lifts the topic's logit above the average document's; share: its expected part"
+_MEANING = (
+    "contrast: how far the term lifts the topic's logit above the average document's; "
+    "share: the topic's expected part of such documents"
+)
 _DIFFERENCE = "contrast and share: differences to the setting in --versus"
 
 
@@ -42,7 +45,8 @@ def effects(
 ) -> None:
     """What each term of the kernel says about each topic, with error bands.
 
-    contrast: how far the term lifts the topic's logit above the average document's; share: its expected part.
+    contrast: how far the term lifts the topic's logit above the average document's;
+    share: the topic's expected part of such documents.
     """
     if not 0 < level < 1:
         raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")

@@ -51,6 +51,9 @@ def guess_text(table: Table) -> tuple[str, str]:
         return best, "the longest strings with many different words"
     if len(table) == 1:
         return next(iter(table)), "the only column"
+    for name, cells in table.items():
+        if _TEXT_NAMES.fullmatch(name) and all(map(is_missing, cells)):
+            return name, f"is called {name!r}, and empty so far"
     columns = ", ".join(map(repr, table)) or "none"
     raise ValueError(
         f"no column looks like text; the columns are {columns}. Name the one to count: text='...'."
