@@ -18,6 +18,7 @@ from gptm.operators import Operator, View
 
 SPREAD = 2.0  # standard deviation of a logarithm around its start, of the prior that keeps it from running away
 MAX_TRIALS = 12  # evaluations of the evidence in one step
+REACH = 0.7  # of a logarithm in one step; a length-scale far too short on trial would tell all documents apart
 _WORTH = 1e-7  # rise of the evidence, relative to its value, below which a step ends
 
 
@@ -52,7 +53,10 @@ def learn_parameters(
     """
     found = terms.learnables()
     start = np.log([one.value for one in found])
-    limits = [(np.log(one.low), np.log(one.high)) for one in found]
+    limits = [
+        (max(np.log(one.low), x - REACH), min(np.log(one.high), x + REACH))
+        for one, x in zip(found, start, strict=True)
+    ]
     here = Learnt(terms, operator, view, solve_means(operator, view, mu, basis))
     least = evidence(operator, here.means)
     best, best_score = here, -np.inf

@@ -71,7 +71,7 @@ def residuals(view: View, means: Means) -> Array:
 
 def document_means(view: View, means: Means) -> Array:
     """F (D, K), eq. 14: what the residuals leave of lam - mu."""
-    return view.fitted(means.basis.b, means.directions) @ means.basis.T_inv
+    return view.fitted(means.basis.b, means.directions, means.basis.T_inv)
 
 
 def dual_coefficients(a: Array, means: Means) -> Array:

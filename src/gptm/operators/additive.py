@@ -226,11 +226,11 @@ class AlignedView(View):
         less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
         return (self.Y @ U) * across - self.operator.expand(less)
 
-    def fitted(self, b: Array, U: Array) -> Array:
+    def fitted(self, b: Array, U: Array, V: Array) -> Array:
         along, across = self._damping(b)
         less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
-        more = self.operator.expand(less)
-        return more if self.floor == 0 else more + (self.Y @ U) * (1.0 - across)
+        more = self.operator.expand(less @ V)
+        return more if self.floor == 0 else more + ((self.Y @ U) * (1.0 - across)) @ V
 
     def _damping(self, b: Array) -> tuple[Array, Array]:
         """(r, K) and (K,) values of (b 𝒦 + I)^-1 along and across the features."""

@@ -36,9 +36,9 @@ class View(ABC):
     def residuals(self, b: Array, U: Array) -> Array:
         """(D, K) a itself."""
 
-    def fitted(self, b: Array, U: Array) -> Array:
-        """(D, K) b_i 𝒦 a_i, which is what the residuals leave of Y U."""
-        return self.Y @ U - self.residuals(b, U)
+    def fitted(self, b: Array, U: Array, V: Array) -> Array:
+        """(D, K) (b_i 𝒦 a_i) V: what the residuals leave of Y U, turned."""
+        return np.asarray((self.Y @ U - self.residuals(b, U)) @ V)
 
     def slopes(self, tangents: "Sequence[Tangent]", b: Array, U: Array) -> Array:
         """(len(tangents), K) a_i' d𝒦 a_i."""
@@ -67,9 +67,9 @@ class CoordinateView(View):
     def residuals(self, b: Array, U: Array) -> Array:
         return self.lift((self.coordinates @ U) / self._shifted(b))
 
-    def fitted(self, b: Array, U: Array) -> Array:
+    def fitted(self, b: Array, U: Array, V: Array) -> Array:
         shifted = self._shifted(b)
-        return self.lift((self.coordinates @ U) * ((shifted - 1.0) / shifted))
+        return self.lift(((self.coordinates @ U) * ((shifted - 1.0) / shifted)) @ V)
 
     def _shifted(self, b: Array) -> Array:
         return self.values[:, None] * b + 1.0
