@@ -14,6 +14,8 @@ import numpy as np
 import threadpoolctl
 from threadpoolctl import threadpool_limits
 
+from gptm._types import Array
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -149,3 +151,14 @@ def _forget_blas_users() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_blas_users)
+
+
+def row_product(A: Array, X: Array) -> Array:
+    """A X, some rows at a time."""
+    result = np.empty((len(A), X.shape[1]))
+
+    def run(rows: slice) -> None:
+        np.matmul(A[rows], X, out=result[rows])
+
+    by_rows(run, len(A))
+    return result

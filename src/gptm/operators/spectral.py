@@ -9,7 +9,7 @@ from gptm._types import Array
 from gptm.operators.base import BySpectrum, CoordinateView, Cross, View
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
-from gptm.parallel import by_rows
+from gptm.parallel import row_product
 
 
 class Spectral(BySpectrum):
@@ -32,11 +32,11 @@ class Spectral(BySpectrum):
 
     def rotate(self, X: Array) -> Array:
         """(D, m) documents' coordinates to those in which 𝒦 is diagonal."""
-        return X if self.vectors is None else _product(self.vectors.T, X)
+        return X if self.vectors is None else row_product(self.vectors.T, X)
 
     def unrotate(self, X: Array) -> Array:
         """(D, m) and back."""
-        return X if self.vectors is None else _product(self.vectors, X)
+        return X if self.vectors is None else row_product(self.vectors, X)
 
     def view(self, Y: Array, like: View | None = None) -> "SpectralView":
         return SpectralView(self, Y)
@@ -80,17 +80,6 @@ class Spectral(BySpectrum):
     def diagonal(self, b: Array) -> Array:
         damped = self.values[:, None] / (self.values[:, None] * b + 1.0)
         return damped if self.vectors is None else self.vectors**2 @ damped
-
-
-def _product(A: Array, X: Array) -> Array:
-    """A X, some rows at a time."""
-    result = np.empty((len(A), X.shape[1]))
-
-    def run(rows: slice) -> None:
-        np.matmul(A[rows], X, out=result[rows])
-
-    by_rows(run, len(A))
-    return result
 
 
 class SpectralView(CoordinateView):
