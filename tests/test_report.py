@@ -517,7 +517,6 @@ def test_a_curve_runs_along_the_column_that_varies(model):
     assert (found["along"], found["lines"], found["date"]) == ("date", ["2.5"], True)
 
 
-@pytest.mark.skipif(not hasattr(GPTM, "effects"), reason="models have no effects yet")
 @pytest.mark.parametrize("kernel", [k.Matern("date"), k.Categorical("party"), k.Linear("<i>size")])
 def test_effects_of_a_real_model(corpus, kernel):
     model = fit(GPTM(2, kernel=kernel, random_state=0, max_iter=5), corpus)

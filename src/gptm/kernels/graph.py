@@ -39,8 +39,9 @@ class Graph(NetworkKernel):
         "smooth" is ((1 + kappa^2) I - S)^-nu, with S the links normalised by the numbers of links at both ends (and
         a tenth of a link more, which keeps pairs apart from all others from varying most), scaled to a mean variance
         of one; "direct" the paper's eq. 21, gamma for linked documents and `diagonal` for each.
-    kappa : float, default=0.17
-        For "smooth": the smaller, the further along the links documents are alike.
+    kappa : float, optional
+        For "smooth": the smaller, the further along the links documents are alike. When not given, it is learnt, from
+        0.17 on; over more than 2,000 documents it may only grow, as less would take more products with the graph.
     nu : {1, 2, 3, 4}, default=3
         For "smooth": the larger, the smoother.
     gamma : float, default=1.0
