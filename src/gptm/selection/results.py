@@ -1,5 +1,6 @@
 """What comes back: scores that print, and a plot."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -10,7 +11,7 @@ import pandas as pd
 from gptm.selection.tables import as_text, common_folds, per_group
 
 
-class _Result:
+class _Result(ABC):
     """What the results share: whether they are complete, and how they print."""
 
     note: str  # what happened, if anything did
@@ -20,9 +21,9 @@ class _Result:
     def complete(self) -> bool:
         return not self.note
 
+    @abstractmethod
     def _printed(self) -> tuple[pd.DataFrame, str]:
         """A table of texts, and what to say below it."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         table, conclusion = self._printed()
