@@ -32,7 +32,7 @@ KERNELS = {
     "matern-5/2": (k.Matern("t", nu=2.5), FRAME),
     "matern-odd": (k.Matern("t", nu=0.8), FRAME),
     "periodic": (k.Periodic("t", period=70.0), FRAME),
-    "categorical": (k.Categorical("g"), FRAME),
+    "categories and numbers": (k.Categorical("g") + k.Linear("u"), FRAME),
     "sum": (k.Matern("t") + k.Categorical("g") + k.Linear("u"), FRAME),
     "fixed": (2.0 * k.RBF("t") + k.Categorical("g") + 1.0 * k.Linear("u"), FRAME),
     "product": (k.RBF("t") * k.Categorical("g") + k.Matern("u"), FRAME),
@@ -82,6 +82,11 @@ def test_slopes_of_the_evidence_are_its_differences(name):
         step = h * np.eye(len(x))[j]
         ahead, behind = (evidence_at(terms, x + s * step, lam, basis) for s in (1, -1))
         assert found[j] == pytest.approx((ahead - behind) / (2 * h), rel=2e-4, abs=2e-4)
+
+
+def test_a_lone_term_without_parameters_leaves_its_weight_to_B():
+    bound = k.Categorical("g").bind(Documents(N, FRAME, y=None))
+    assert Terms.of(bound).learnables() == []
 
 
 @pytest.mark.parametrize("name", ["graph", "graph and more"])

@@ -46,7 +46,9 @@ class Terms:
             plain = 1.0 / average if average > 0 else 1.0
             bounds.append(inner)
             weights.append(part.kernel.get_params(deep=False)["scale"] if given else plain)
-            free.append(not given and average > 0)
+            # Of a lone term B holds the weight; it helps only where other parameters move with it.
+            alone = len(parts) == 1 and not inner.learnables()
+            free.append(not given and not alone and average > 0)
         start = np.array(weights)
         return cls(bounds, start, np.array(free), start).normalised()[0]
 

@@ -11,7 +11,7 @@ from gptm.operators.spectral import check_spectrum
 
 DENSE = 1000  # points up to which a decomposition is the quickest way
 MAX_RANK = 1000
-TOL = 1e-4  # share of the largest variance that an incomplete factor may leave out at any point
+TOL = 1e-3  # share of the largest variance that an incomplete factor may leave out at any point
 
 _HOPELESS = 0.1  # share of variance left after a quarter of the columns that more will not take off
 

@@ -52,6 +52,16 @@ class Block(NamedTuple):
         result = inner if self.table is None else (inner.T @ self.table).T
         return result if self.scale == 1.0 else self.scale * result
 
+    def columns(self, start: int, stop: int) -> Array:
+        """(n, at most stop - start) those of the columns from start to stop that it has, written out."""
+        stop = max(start, min(stop, self.width))
+        if self.table is None:
+            chosen = self._pointers[:, start:stop].toarray()
+        else:
+            chosen = self.table[:, start:stop]
+            chosen = chosen if self.pointers is None else self.pointers @ chosen
+        return np.asarray(self.scale * chosen)
+
     def scaled(self, factor: float) -> "Block":
         return self._replace(scale=factor * self.scale)
 
@@ -93,9 +103,11 @@ class Features:
 
     def columns(self, start: int, stop: int) -> Array:
         """(D, stop - start) some columns, written out."""
-        unit = np.zeros((self.width, stop - start))
-        unit[np.arange(start, stop), np.arange(stop - start)] = 1.0
-        return self.dot(unit)
+        parts = zip(self.blocks, self._slices, strict=True)
+        return np.concatenate(
+            [block.columns(max(start - own.start, 0), stop - own.start) for block, own in parts],
+            axis=1,
+        )
 
     def to_dense(self) -> Array:
         return self.columns(0, self.width)
