@@ -731,6 +731,11 @@ def test_evaluate(csv, tmp_path):
     found = json.loads(ok(*given, "--json").stdout)
     by_name = {row["model"]: row for row in found}
     assert by_name["GPTM"]["perplexity_5"] < by_name["CTM"]["perplexity_5"]
+    change, error = (by_name["GPTM"][f"change_5{end}"] for end in ("", "_error"))
+    assert change < 0 < error
+    assert re.findall(r"[+-][\d.]+ % ± [\d.]+", rows[0])[2].startswith(f"{100 * change:+.2f}"[:5])
+    assert "±" not in rows[1]
+    assert by_name["CTM"]["change_5"] is None
     path = tmp_path / "scores.csv"
     ok(*given, "-o", path, "-q")
     assert list(pd.read_csv(path)["model"]) == ["GPTM", "CTM"]

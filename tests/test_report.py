@@ -379,6 +379,11 @@ def test_scores_of_a_dict_a_table_and_a_comparison(corpus):
     found = gptm.compare({"words": CTM(2, tol=1.0)}, corpus, observed=[0.5, 0.2])
     columns = score_table(found)["columns"]
     assert columns == ["50 % seen", "20 % seen"]
+    assert score_table(found)["rows"][0]["changes"] == []
+    known = table.assign(change_50=[np.nan, -0.02], change_50_error=[np.nan, 0.006])
+    known = known.assign(change_5=[np.nan, -0.21], change_5_error=[np.nan, 0.01])
+    changes = [row["changes"] for row in score_table(known)["rows"]]
+    assert changes == [["", ""], ["-2.0 % ± 0.6", "-21.0 % ± 1.0"]]
     assert score_table(None) is None
     assert score_table({"a": {0.5: np.nan}})["best"] == [None]
 

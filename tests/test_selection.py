@@ -24,11 +24,13 @@ import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm.metrics import mean_log_likelihood, split_tokens
-from gptm.selection import ComponentSearch
+from gptm.selection import Comparison, ComponentSearch
 
 N = 36
 SCORES = ["perplexity_50", "perplexity_20", "perplexity_5"]
-COLUMNS = [*SCORES, "bound", "coherence", "seconds", "iterations", "converged"]
+CHANGES = [f"change_{share}{end}" for share in (50, 20, 5) for end in ("", "_error")]
+OTHERS = ["bound", "coherence", "seconds", "iterations", "converged"]
+COLUMNS = [*SCORES, *OTHERS]
 
 
 def drifting_documents(n=N, V=12, seed=0):
@@ -246,7 +248,7 @@ def test_comparison_on_one_split():
     models = {"words": quick(), "time": timed(), "seed": quick(random_state=9)}
     found = gptm.compare(models, X, metadata=frame, random_state=4)
     assert found.table.index.tolist() == ["words", "time", "seed"]
-    assert list(found.table.columns) == COLUMNS
+    assert list(found.table.columns) == [*SCORES, *CHANGES, *OTHERS]
     train, test = next(ShuffleSplit(1, test_size=0.2, random_state=4).split(X))
     assert len(test) == 12
     for name, model in models.items():
@@ -273,6 +275,84 @@ def test_comparison_by_cross_validation_is_cross_validation_of_each():
             assert_allclose(found.table.loc[name, column], alone.summary.loc["mean", column])
             assert_allclose(found.std.loc[name, column], alone.summary.loc["std", column])
     assert found.table["folds"].tolist() == [3, 3]
+
+
+def test_differences_are_paired_within_folds_with_the_corrected_standard_error():
+    X, frame = drifting_documents()
+    models = {"time": timed(), "words": quick(), "more": quick(n_components=3)}
+    found = gptm.compare(models, X, metadata=frame, cv=3, observed=[0.5, 0.125])
+    assert found.reference == "words"  # the first without a kernel
+    assert found.differences.index.tolist() == [
+        (name, share) for name in ("time", "more") for share in (0.5, 0.125)
+    ]
+    ratios = [
+        np.log(found.folds.loc[("time", fold), "perplexity_12.5"])
+        - np.log(found.folds.loc[("words", fold), "perplexity_12.5"])
+        for fold in range(3)
+    ]
+    mean = sum(ratios) / 3
+    deviation = np.sqrt(sum((one - mean) ** 2 for one in ratios) / 2)
+    error = deviation * np.sqrt(1 / 3 + 12 / 24)  # 12 documents held out, 24 to fit to
+    row = found.differences.loc[("time", 0.125)]
+    assert_allclose(row["log_ratio"], mean)
+    assert_allclose(row["standard_error"], error)
+    assert_allclose(row["change"], np.exp(mean) - 1)
+    assert_allclose(row["change_error"], np.exp(mean) * error)
+    assert row["folds"] == 3
+    assert found.table.loc["time", "change_12.5"] == row["change"]
+    assert found.table.loc["time", "change_12.5_error"] == row["change_error"]
+    assert np.isnan(found.table.loc["words", "change_12.5"])
+    printed = repr(found)
+    assert f"{100 * row['change']:+.1f} % ± {100 * row['change_error']:.1f}" in printed
+    assert "changes are against words, ± one standard error" in printed
+    assert "_error" not in printed
+
+
+def test_pairing_takes_out_what_folds_have_in_common():
+    rng = np.random.default_rng(0)
+    hard = rng.normal(size=5)
+    folds = pd.DataFrame(
+        {"perplexity_50": np.exp(np.r_[6 + hard, 6 + hard - 0.05])},
+        index=pd.MultiIndex.from_product([["a", "b"], range(5)], names=["model", "fold"]),
+    )
+    found = Comparison(folds, "", "", "a", 0.25).differences.loc[("b", 0.5)]
+    assert_allclose(found["log_ratio"], -0.05)
+    assert found["standard_error"] < 1e-12
+
+
+def test_one_split_has_changes_without_errors_and_a_single_model_none():
+    X, frame = drifting_documents()
+    found = gptm.compare([timed(), quick()], X, metadata=frame)
+    assert found.differences["standard_error"].isna().all()
+    ratio = found.table["perplexity_5"].iloc[0] / found.table["perplexity_5"].iloc[1]
+    assert_allclose(found.table["change_5"].iloc[0], ratio - 1)
+    assert "±" not in repr(found)
+    alone = gptm.compare({"one": quick()}, X, cv=2)
+    assert list(alone.table.columns) == [*COLUMNS, "folds"]
+    assert len(alone.differences) == 0
+    assert "changes" not in repr(alone)
+
+
+def test_the_reference_can_be_chosen():
+    X, frame = drifting_documents()
+    models = {"a": timed(), "b": quick(), "c": quick(kernel=None)}
+    found = gptm.compare(models, X, metadata=frame, cv=2, reference="a", observed=0.5)
+    assert found.differences.index.get_level_values("model").tolist() == ["b", "c"]
+    assert gptm.compare({"x": timed()}, X, metadata=frame, observed=0.5).reference == "x"
+    assert gptm.compare({k: models[k] for k in "ac"}, X, metadata=frame).reference == "c"
+    with pytest.raises(ValueError, match="one of 'a', 'b', 'c'; got 'CTM'"):
+        gptm.compare(models, X, metadata=frame, reference="CTM")
+
+
+def test_cross_validations_are_compared_on_the_same_folds():
+    X, frame = drifting_documents()
+    time, words = (gptm.cross_validate(m, X, metadata=frame, cv=3) for m in (timed(), quick()))
+    both = gptm.compare({"time": timed(), "words": quick()}, X, metadata=frame, cv=3)
+    assert_frame_equal(time.against(words), both.differences.loc["time"])
+    other = gptm.cross_validate(quick(), X, cv=3, random_state=1)
+    for reference in (other, gptm.cross_validate(quick(), X, cv=2)):
+        with pytest.raises(ValueError, match=r"need the same folds.*gptm\.compare"):
+            time.against(reference)
 
 
 def test_comparison_on_given_documents():
@@ -498,8 +578,10 @@ def test_means_after_an_interrupt_are_over_the_folds_that_all_have():
     assert found.table["folds"].tolist() == [2, 2, 2]
     used = found.folds.loc["a", "perplexity_50"].iloc[:2]
     assert_allclose(found.table.loc["a", "perplexity_50"], used.mean())
+    assert found.differences["folds"].tolist() == [2] * 6
     found = gptm.compare(models | {"b": interrupted(1)}, X, cv=4)
     assert found.table.index.tolist() == ["a"]
+    assert len(found.differences) == 0
     search = gptm.search_components(interrupted(6), X, (1, 2), cv=4)
     assert search.table["folds"].tolist() == [2, 2]
     assert not search.complete

@@ -27,7 +27,10 @@ def evaluate(
     output: o.Output = None,
     word_options: o.WordOptions,
 ) -> int:
-    """Does the side information help? Perplexity of held-out words with it (GPTM) and without (CTM)."""
+    """Does the side information help? Perplexity of held-out words with it (GPTM) and without (CTM).
+
+    The change is taken within folds, ± its standard error.
+    """
     shares = _shares(observed)
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
     check_output(output)
@@ -41,20 +44,25 @@ def evaluate(
     }
     with counting(session, "fitting", folds * len(models)):
         found = compare(
-            models, corpus, cv=folds, observed=shares, random_state=session.seed, verbose=True
+            models,
+            corpus,
+            cv=folds,
+            reference="CTM",
+            observed=shares,
+            random_state=session.seed,
+            verbose=True,
         )
     code = _conclude(session, found, output)
-    session.say(_difference(found.table))
+    session.say(_difference(found))
     return code
 
 
-def _difference(table: Any) -> str:
+def _difference(found: Any) -> str:
     """What the side information does to each perplexity, in words."""
-    names = [name for name in table if name.startswith("perplexity_")]
-    change = table.loc["GPTM", names] / table.loc["CTM", names] - 1
-    parts = [
-        f"{value:+.1%} at {name.removeprefix('perplexity_')} %" for name, value in change.items()
-    ]
+    from gptm.selection.paired import CHANGE, written_changes
+
+    changes = written_changes(found.table.loc[["GPTM"]])
+    parts = [f"{text} at {name.removeprefix(CHANGE)} %" for name, (text,) in changes.items()]
     return f"perplexity with side information, against words only: {', '.join(parts)} of the words seen"
 
 

@@ -21,6 +21,7 @@ from gptm.report.effects import explain
 from gptm.report.layout import graph_layout
 from gptm.report.plain import clean_text, fixed, rounded
 from gptm.report.wording import kernel_code, kernel_sentences
+from gptm.selection.paired import written_changes
 
 MAX_WORDS = 30_000  # of the vocabulary that can be searched
 N_WORDS = 30  # of a topic, in each order that the page offers
@@ -127,7 +128,7 @@ def _overview(model: Any, corpus: Any, scores: Any, n_shown: int) -> dict[str, A
 
 
 def score_table(scores: Any) -> dict[str, Any] | None:
-    """Perplexities as a table: one row per model, one column per share of the words seen.
+    """Perplexities as a table: one row per model, one column per share of the words seen, with changes where known.
 
     Takes what `gptm.compare` returns, a DataFrame with one row per model, or a dict of dicts: model, share, number.
 
@@ -148,6 +149,7 @@ def score_table(scores: Any) -> dict[str, Any] | None:
             f"{{'CTM': {{0.5: 2106.0}}}}; got {scores!r}."
         )
     perplexities = [name for name in table.columns if str(name).startswith("perplexity")]
+    changes = written_changes(table.rename(columns=str))
     table = table[perplexities or list(table.columns)]
     try:
         values = table.astype(np.float64)
@@ -156,8 +158,12 @@ def score_table(scores: Any) -> dict[str, Any] | None:
     return {
         "columns": [_share_name(name) for name in table.columns],
         "rows": [
-            {"model": clean_text(name, 80), "values": rounded(row, 5)}
-            for name, row in zip(table.index, values.to_numpy(), strict=True)
+            {
+                "model": clean_text(name, 80),
+                "values": rounded(row, 5),
+                "changes": [texts[position] for texts in changes.values()],
+            }
+            for position, (name, row) in enumerate(zip(table.index, values.to_numpy(), strict=True))
         ],
         "best": [
             int(np.nanargmin(column)) if np.isfinite(column).any() else None

@@ -50,7 +50,8 @@ def cross_validate(
     Returns
     -------
     CrossValidation
-        With `table`, one row per fold, and `summary`, mean and standard deviation over the folds.
+        With `table`, one row per fold; `summary`, mean and standard deviation over the folds; and `against`, the
+        difference to the cross-validation of another model on the same folds, with its standard error.
 
     Notes
     -----
@@ -77,4 +78,5 @@ def cross_validate(
     models = prepare({type(model).__name__: model}, data, random_state)
     fits = run_tasks(make_tasks(models, data, folds, shares), len(folds), n_jobs, verbose)
     table = fits.table.droplevel("model")
-    return CrossValidation(table, fits.note, f"{len(folds)}-fold cross-validation of {name}")
+    title = f"{len(folds)}-fold cross-validation of {name}"
+    return CrossValidation(table, fits.note, title, folds)

@@ -40,6 +40,17 @@ def named_models(models: Any) -> dict[Any, TopicModel]:
     return named
 
 
+def find_reference(given: Any, models: dict[Any, TopicModel]) -> Any:
+    """The name of the model that the others are compared to."""
+    if given is None:
+        without = [name for name, model in models.items() if getattr(model, "kernel", None) is None]
+        return next(iter(without or models))
+    if given not in models:
+        known = ", ".join(map(repr, models))
+        raise ValueError(f"reference must be the name of a model, one of {known}; got {given!r}.")
+    return given
+
+
 def prepare(
     models: dict[Any, TopicModel], data: Data, random_state: Any, split: bool = True
 ) -> dict[Any, TopicModel]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm.selection.folds import held_out_ratio
+from gptm.selection.paired import ERROR, paired_differences, with_changes, written_changes
 from gptm.selection.tables import as_text, common_folds, per_group
 
 
@@ -50,11 +52,52 @@ class CrossValidation(_Result):
         Mean and standard deviation over the folds.
     complete : bool
         False where the work was interrupted.
+    split : list of (train, test)
+        Positions of the documents of each fold.
     """
 
     table: pd.DataFrame
     note: str
     title: str
+    split: list[tuple[np.ndarray, np.ndarray]]
+
+    def against(self, reference: "CrossValidation") -> pd.DataFrame:
+        """How much better this model predicts than another one, paired within folds.
+
+        Parameters
+        ----------
+        reference : CrossValidation
+            Of the other model, on the same documents and the same folds.
+
+        Returns
+        -------
+        DataFrame
+            One row per share of the words seen, as in `Comparison.differences`.
+
+        Examples
+        --------
+        >>> import gptm
+        >>> from gptm import kernels as k
+        >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
+        >>> years = {"year": [1990, 1991, 2010, 2011] * 6}
+        >>> time = gptm.cross_validate(gptm.GPTM(2, kernel=k.RBF("year")), X, metadata=years, observed=0.1)
+        >>> words = gptm.cross_validate(gptm.CTM(2), X, observed=0.1)
+        >>> bool(time.against(words).loc[0.1, "log_ratio"] < 0)
+        True
+        """
+        same = len(self.split) == len(reference.split) and all(
+            np.array_equal(mine, theirs)
+            for fold, other in zip(self.split, reference.split, strict=True)
+            for mine, theirs in zip(fold, other, strict=True)
+        )
+        if not same:
+            raise ValueError(
+                "paired differences need the same folds: cross-validate both models on the same documents with the "
+                "same cv= and random_state=, or use gptm.compare."
+            )
+        both = pd.concat({"this": self.table, "reference": reference.table}, names=["model"])
+        differences = paired_differences(both, "reference", held_out_ratio(self.split))
+        return differences.droplevel("model")
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -74,7 +117,15 @@ class Comparison(_Result):
     Attributes
     ----------
     table, std : DataFrame
-        One row per model: means and standard deviations over the folds that all models have.
+        One row per model: means and standard deviations over the folds that all models have. Behind the perplexities
+        of `table` are `change_50` and `change_50_error` and so on, from `differences`.
+    differences : DataFrame
+        One row per other model and share of the words seen, all against `reference` and paired within folds:
+        `log_ratio`, the mean difference of log-perplexities, which is that of log-probabilities per word;
+        `standard_error`, corrected for folds that share training documents (Nadeau & Bengio, 2003), NaN for one fold;
+        `change` and `change_error`, the same as a share of the perplexity; `folds`.
+    reference : name
+        The model that the others are compared to: the first one without a kernel, else the first one.
     folds : DataFrame
         One row per model and fold.
     best : name
@@ -86,10 +137,16 @@ class Comparison(_Result):
     folds: pd.DataFrame
     note: str
     title: str
+    reference: Any
+    held_out_ratio: float  # documents
 
     @property
     def table(self) -> pd.DataFrame:
-        return per_group(self.folds)[0]
+        return with_changes(per_group(self.folds)[0], self.differences)
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        return paired_differences(self.folds, self.reference, self.held_out_ratio)
 
     @property
     def std(self) -> pd.DataFrame:
@@ -100,7 +157,15 @@ class Comparison(_Result):
         return self.table.iloc[:, 0].idxmin()
 
     def _printed(self) -> tuple[pd.DataFrame, str]:
-        return as_text(self.table), f"lowest {self.folds.columns[0]}: {self.best}"
+        table = self.table
+        changes = written_changes(table)
+        text = as_text(table.drop(columns=[f"{name}{ERROR}" for name in changes]))
+        conclusion = f"lowest {self.folds.columns[0]}: {self.best}"
+        if changes:
+            conclusion += f"; changes are against {self.reference}"
+        if table.filter(like=ERROR).notna().any(axis=None):
+            conclusion += ", ± one standard error"
+        return text.assign(**changes), conclusion
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 
+PERPLEXITY = "perplexity_"  # then the percentage of the words that were seen
+
 
 def perplexity_column(share: float) -> str:
-    return f"perplexity_{100 * share:g}"
+    return f"{PERPLEXITY}{100 * share:g}"
 
 
 def common_folds(folds: pd.DataFrame) -> pd.DataFrame:
