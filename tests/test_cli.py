@@ -759,7 +759,7 @@ def test_report(fitted, tmp_path, csv):
     pd.DataFrame({"model": ["GPTM", "CTM"], "perplexity_50": [9.0, 10.0]}).to_csv(
         scores, index=False
     )
-    result = ok("report", fitted[0], "-o", page, "--json", data, "--scores", scores)
+    result = ok("report", fitted[0], "-o", page, "--data", data, "--scores", scores)
     assert result.stdout == ""
     assert str(page) in result.stderr
     text = page.read_text(encoding="utf-8")
@@ -770,11 +770,31 @@ def test_report(fitted, tmp_path, csv):
     assert {"date", "source"} <= set(found["overview"]["columns"])
 
 
-def test_report_of_a_model_alone(csv, tmp_path):
+def test_report_in_json_is_its_data_and_writes_no_page_unless_asked(fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = tmp_path / "data.json"
+    before, behind = (
+        ok(*given, "--data", data).stdout
+        for given in (("--json", "report", fitted[0]), ("report", fitted[0], "--json"))
+    )
+    assert before == behind
+    assert json.loads(before) == json.loads(data.read_text(encoding="utf-8"))
+    assert list(tmp_path.iterdir()) == [data]
+    result = ok("report", fitted[0], "--json", "-o", "page.html")
+    assert result.stdout == before
+    assert (tmp_path / "page.html").exists()
+
+
+def test_report_of_a_model_alone_on_standard_output(csv, tmp_path, monkeypatch):
     path = tmp_path / "m.gptm"
+    monkeypatch.chdir(tmp_path)
     ok("fit", csv, "-t", 2, "-k", "none", "--no-corpus", "-o", path, "-q")
-    result = ok("--json", "report", path, "-o", tmp_path / "page.html")
-    assert json.loads(result.stdout)["report"] == str(tmp_path / "page.html")
+    result = ok("report", path, "-o", "-")
+    assert result.stdout.startswith("<!doctype html>")
+    assert list(tmp_path.iterdir()) == [path]
+    message = failing(2, "report", path, "-o", "-", "--json")
+    assert "--data" in message
+    assert "another --data" in failing(2, "report", path, "--data", tmp_path / "no" / "d.json")
 
 
 # The demo

@@ -91,22 +91,21 @@ def _root(
     context.obj = {"seed": seed, "jobs": jobs, "quiet": quiet, "json": json, "debug": debug}
 
 
-def _add(name: str, function: Callable[..., int | None], own: tuple[str, ...] = ()) -> None:
+def _add(name: str, function: Callable[..., int | None]) -> None:
     """Make a function of a session a command.
 
     A parameter that is a group of options becomes these options. The global options may stand behind the command's
-    name too, but for those that the function has for its `own` purposes.
+    name too.
     """
     parameters = list(inspect.signature(function).parameters.values())[1:]
     groups: dict[str, Any] = {
         p.name: p.annotation for p in parameters if is_dataclass(p.annotation)
     }
-    shared = {key: kind for key, kind in _GLOBAL.items() if key not in own}
 
     @functools.wraps(function)
     def command(context: typer.Context, **values: Any) -> None:
         settings = dict(context.obj or {})
-        for key in shared:
+        for key in _GLOBAL:
             given = values.pop(key)
             settings[key] = settings.get(key) if given in (None, False) else given
         session = Session(**{key: value for key, value in settings.items() if value is not None})
@@ -120,7 +119,7 @@ def _add(name: str, function: Callable[..., int | None], own: tuple[str, ...] = 
             options += [_parameter(f.name, f.type, f.default) for f in fields(parameter.annotation)]
         else:
             options.append(_parameter(parameter.name, parameter.annotation, parameter.default))
-    for key, kind in shared.items():
+    for key, kind in _GLOBAL.items():
         options.append(_parameter(key, kind, None if key in ("seed", "jobs") else False))
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     command.__annotations__ = {option.name: option.annotation for option in options}
@@ -137,7 +136,7 @@ _add("transform", documents.transform)
 _add("evaluate", score.evaluate)
 _add("effects", effects.effects)
 _add("search", score.search)
-_add("report", report.report, own=("json",))
+_add("report", report.report)
 _add("info", ask.info)
 _add("demo", demo.demo)
 if find_spec("gptm.reproduce") is not None:

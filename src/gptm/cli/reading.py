@@ -57,17 +57,17 @@ def tell_problems(session: Session, reading: Any) -> None:
         session.warn(str(problem))
 
 
-def check_output(path: str | None) -> None:
+def check_output(path: str | None, option: str = "--output") -> None:
     """Say that a file cannot be written before the work, not after it."""
     if path is None or path == "-":
         return
     folder = Path(path).parent
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}; make it first, or choose another --output.")
+        raise UsageError(f"there is no folder {folder}; make it first, or choose another {option}.")
     if Path(path).is_dir():
-        raise UsageError(f"{path} is a folder; --output expects a file.")
+        raise UsageError(f"{path} is a folder; {option} expects a file.")
     if not os.access(folder, os.W_OK):
-        raise UsageError(f"the folder {folder} cannot be written to; choose another --output.")
+        raise UsageError(f"the folder {folder} cannot be written to; choose another {option}.")
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`gptm report`: a page to look at."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,28 +9,39 @@ import typer
 from gptm.cli import options as o
 from gptm.cli.progress import bar
 from gptm.cli.reading import check_file, check_output, model_file
-from gptm.cli.session import Session
+from gptm.cli.session import Session, UsageError
 
 
 def report(
     session: Session,
     model: o.Model,
-    output: Annotated[str, typer.Option("--output", "-o", help="The page.")] = "report.html",
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The page; '-' is standard output. With --json there is none unless named.",
+            show_default="report.html",
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     scores: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="What 'gptm evaluate -o scores.csv' wrote, to be shown."),
     ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", metavar="FILE", help="Write the page's data here too.")
+    data: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the page's data here too, as JSON.")
     ] = None,
     max_documents: Annotated[
         int | None, typer.Option(min=1, help="Most documents on the page, drawn at random.")
     ] = None,
 ) -> None:
     """One page that works offline: topics, documents, correlations, what the side information says."""
-    check_output(output)
-    check_output(json)
+    page = output or (None if session.json else "report.html")
+    if page == "-" and session.json:
+        raise UsageError("standard output can hold the page or its data: give --output or --data.")
+    check_output(page)
+    check_output(data, "--data")
     if scores is not None:
         check_file(scores)
     with model_file(model) as path:
@@ -37,22 +49,28 @@ def report(
 
         fitted, attached = load(path), load_attached(path)
     fitted.set_params(n_jobs=session.jobs)
-    from gptm.report import model_report
+    from gptm.report import report_data
+    from gptm.report.page import render_page, write_data, write_report
 
     with bar(session, "writing the page"):
-        model_report(
+        found = report_data(
             fitted,
-            output,
             corpus=attached.corpus,
             texts=attached.texts,
             scores=_scores(scores),
             title=title or (None if model == "-" else Path(model).stem),
-            json_path=json,
             max_documents=max_documents,
         )
-    session.say(f"open {output} in a browser")
+        if data is not None:
+            write_data(found, data)
+        if page == "-":
+            sys.stdout.write(render_page(found))
+        elif page is not None:
+            write_report(found, page)
+    if page not in (None, "-"):
+        session.say(f"open {page} in a browser")
     if session.json:
-        session.answer({"report": output, "data": json}, lambda: None)
+        session.answer(found, lambda: None)
 
 
 def _scores(file: str | None) -> Any:

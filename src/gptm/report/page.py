@@ -127,8 +127,13 @@ def write_report(
     """
     page = render_page(data)
     if json_path is not None:
-        _write(Path(json_path), _as_json(data))
+        write_data(data, json_path)
     return _write(Path(path), page)
+
+
+def write_data(data: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+    """Write what `report_data` returns as JSON."""
+    return _write(Path(path), _as_json(data))
 
 
 def render_page(data: Mapping[str, Any]) -> str:
