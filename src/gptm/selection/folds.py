@@ -67,11 +67,6 @@ def make_folds(cv: Any, data: Data, random_state: Any) -> list[tuple[np.ndarray,
     return folds
 
 
-def held_out_ratio(folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:
-    """Held-out documents per training document, on average over the folds."""
-    return float(np.mean([len(test) / len(train) for train, test in folds]))
-
-
 def check_shares(observed: float | Sequence[float]) -> tuple[float, ...]:
     try:
         shares = tuple(float(share) for share in np.atleast_1d(np.asarray(observed)))

@@ -2,10 +2,15 @@
 
 The same held-out words are hard or easy for all models, so that perplexities vary far more from fold to fold than
 their ratios do. Hence the ratio is taken within each fold, as a difference of logarithms: the difference of the mean
-log-probabilities per word. Training sets of different folds have most documents in common, and the plain standard error
-of a mean would take the folds for independent. The one here is that of Nadeau & Bengio (2003): the deviation over k
-folds times sqrt(1 / k + test / train), where test and train are numbers of documents; for k-fold cross-validation about
-1.5 times the plain one.
+log-probabilities per word. Its standard error is the deviation over the k folds, divided by sqrt(k).
+
+Folds share training documents, so that this is no exact standard error. Measured as the root mean square over sampled
+corpora, in units of the true deviation of the difference over these corpora, five folds, GPTM against CTM:
+
+| corpora | words seen | this one | times sqrt(1 + k / (k - 1)), after Nadeau & Bengio (2003) |
+|---|---|---|---|
+| 60 of 80 documents, one kernel over time | 50 %, 5 % | 1.12, 1.11 | 1.68, 1.67 |
+| 50 of 150 documents, 12 categories | 50 %, 5 % | 1.14, 0.94 | 1.71, 1.41 |
 """
 
 from collections.abc import Hashable
@@ -18,9 +23,7 @@ from gptm.selection.tables import PERPLEXITY, common_folds
 CHANGE, ERROR = "change_", "_error"
 
 
-def paired_differences(
-    folds: pd.DataFrame, reference: Hashable, held_out_ratio: float
-) -> pd.DataFrame:
+def paired_differences(folds: pd.DataFrame, reference: Hashable) -> pd.DataFrame:
     """Log-ratios of perplexities to those of one model: one row per other model and share of the words seen.
 
     `folds` has a row per model and fold. Where there is but one fold, standard errors are NaN; where the reference has
@@ -35,7 +38,7 @@ def paired_differences(
             continue
         ratios = logs.loc[model] - logs.loc[reference]
         k = len(ratios)
-        errors = ratios.std() * np.sqrt(1 / k + held_out_ratio)
+        errors = ratios.std() / np.sqrt(k)
         for name in names:
             change = np.exp(ratios[name].mean())
             rows.append(

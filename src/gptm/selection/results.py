@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.selection.folds import held_out_ratio
 from gptm.selection.paired import ERROR, paired_differences, with_changes, written_changes
 from gptm.selection.tables import as_text, common_folds, per_group
 
@@ -96,8 +95,7 @@ class CrossValidation(_Result):
                 "same cv= and random_state=, or use gptm.compare."
             )
         both = pd.concat({"this": self.table, "reference": reference.table}, names=["model"])
-        differences = paired_differences(both, "reference", held_out_ratio(self.split))
-        return differences.droplevel("model")
+        return paired_differences(both, "reference").droplevel("model")
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -122,7 +120,7 @@ class Comparison(_Result):
     differences : DataFrame
         One row per other model and share of the words seen, all against `reference` and paired within folds:
         `log_ratio`, the mean difference of log-perplexities, which is that of log-probabilities per word;
-        `standard_error`, corrected for folds that share training documents (Nadeau & Bengio, 2003), NaN for one fold;
+        `standard_error`, from its deviation over the folds, NaN for one fold;
         `change` and `change_error`, the same as a share of the perplexity; `folds`.
     reference : name
         The model that the others are compared to: the first one without a kernel, else the first one.
@@ -138,7 +136,6 @@ class Comparison(_Result):
     note: str
     title: str
     reference: Any
-    held_out_ratio: float  # documents
 
     @property
     def table(self) -> pd.DataFrame:
@@ -146,7 +143,7 @@ class Comparison(_Result):
 
     @property
     def differences(self) -> pd.DataFrame:
-        return paired_differences(self.folds, self.reference, self.held_out_ratio)
+        return paired_differences(self.folds, self.reference)
 
     @property
     def std(self) -> pd.DataFrame:
