@@ -196,6 +196,9 @@ def test_columns_are_shown_with_reasons(tmp_path):
     assert "key: id" in repr(columns)
 
 
+MIXED = "date:ISO8601|%d/%m/%Y|%d %B %Y|%B %d, %Y"
+
+
 @pytest.mark.parametrize(
     ("name", "cells", "kind"),
     [
@@ -209,6 +212,13 @@ def test_columns_are_shown_with_reasons(tmp_path):
         ("when", ["31.12.2020", "13.01.2021", "01.02.2021", "1.1.2020"], "date:%d.%m.%Y"),
         ("when", ["4 March 2020", "5 May 2021", "31 July 2020", None], "date:%d %B %Y"),
         ("when", ["2020-01-01T10:00:00Z", "2020-01-01 10:00", "2020-01", "2020-05-05"], "date"),
+        ("when", ["2020-01-31", "March 3, 1999", "31/12/1998", "5 May 2021"], MIXED),
+        ("when", ["12-31-2020", "01-13-2021", "01-02-2021", "NA"], "date:%m-%d-%Y"),
+        (
+            "when",
+            ["13/01/2021 10:00", "01/02/2021", "03/04/2021", ""],
+            "date:%d/%m/%Y|%d/%m/%Y %H:%M",
+        ),
         ("pub_date", [20200131, 20200201, 20200302, 20200303], "date"),
         ("when", ["Mon, 02 Mar 2020 10:00:00 +0100"] * 4, "date:%a, %d %b %Y %H:%M:%S %z"),
         ("vec", [[0.1, 0.2], [0.3, 0.4], [1, 2], [3.5, 4]], "vector"),
@@ -359,13 +369,75 @@ def test_nested_objects_and_late_columns(tmp_path):
     assert reading.corpus.counts.sum() == 4
 
 
-def test_ambiguous_dates_are_noted(tmp_path):
-    cells = ["01/02/2020", "03/04/2020", "05/06/2020", "07/08/2020"]
+@pytest.mark.parametrize(
+    ("cells", "kind", "other", "message"),
+    [
+        (
+            ["01/02/2020", "03/04/2020", "05/05/2020", "07/08/2020"],
+            "date:%m/%d/%Y",
+            "date:%d/%m/%Y",
+            "3 lines, day/month or month/day: column 'when' holds '01/02/2020', read as 2 January 2020.",
+        ),
+        (
+            ["01-02-2020", "03-04-2020", "", "07-08-2020"],
+            "date:%d-%m-%Y",
+            "date:%m-%d-%Y",
+            "read as 1 February 2020.",
+        ),
+        (
+            ["1999-12-31", "March 3, 1999", "3/4/1999", "2001-01-02"],
+            "date:ISO8601|%m/%d/%Y|%B %d, %Y",
+            "date:ISO8601|%d/%m/%Y|%B %d, %Y",
+            "1 line, day/month or month/day: column 'when' holds '3/4/1999', read as 4 March 1999.",
+        ),
+    ],
+)
+def test_ambiguous_dates_are_noted_with_what_was_assumed(tmp_path, cells, kind, other, message):
     reading = kinds_of(tmp_path, {"when": cells})
-    assert reading.corpus.metadata["when"].dt.month.tolist() == [1, 3, 5, 7]
-    assert "column 'when'" in problem(reading, "ambiguous dates").message
-    told = kinds_of(tmp_path, {"when": cells}, kinds={"when": "date:%d/%m/%Y"}, strict=True)
-    assert told.corpus.metadata["when"].dt.month.tolist() == [2, 4, 6, 8]
+    assert reading.columns.kinds["when"] == kind
+    found = problem(reading, "ambiguous dates").message
+    assert message in found
+    assert f"kinds={{'when': {kind!r}}} or kinds={{'when': {other!r}}}." in found
+    this = reading.corpus.metadata["when"]
+    told = kinds_of(tmp_path, {"when": cells}, kinds={"when": other}, strict=True)
+    that = told.corpus.metadata["when"]
+    assert (this.notna() == that.notna()).all()
+    assert (this != that).sum() > 0
+    as_assumed = kinds_of(tmp_path, {"when": cells}, kinds={"when": kind}, strict=True)
+    assert as_assumed.corpus.metadata["when"].equals(this)
+
+
+def test_dates_in_both_orders_are_never_mixed(tmp_path):
+    cells = [*(f"{month:02}/20/2020" for month in range(1, 13)), *["02/03/2020"] * 27, "20/03/2020"]
+    reading = kinds_of(tmp_path, {"when": cells})
+    assert reading.columns.kinds["when"] == "date:%m/%d/%Y"
+    assert reading.corpus.metadata["when"].isna().tolist() == [False] * 39 + [True]
+    assert problem(reading, "not a date").count == 1
+    assert "but the other order alone fits 1 more" in problem(reading, "ambiguous dates").message
+
+
+def test_the_order_of_day_and_month_is_settled_by_any_cell(tmp_path):
+    cells = ["01/02/2020"] * 700 + ["13/02/2020"]  # one that a sample would miss
+    reading = kinds_of(tmp_path, {"when": cells})
+    assert reading.columns.kinds["when"] == "date:%d/%m/%Y"
+    assert not reading.problems
+
+
+def test_a_column_with_too_many_other_things_for_dates_is_told_of(tmp_path):
+    cells = ["2020-01-31", "March 3, 1999", "2020-03-01", "soon"]
+    reading = kinds_of(tmp_path, {"when": cells})
+    assert reading.columns.kinds["when"] == "note"
+    found = problem(reading, "dates and others")
+    assert "column 'when' holds '2020-01-31', but also 'soon'" in found.message
+    kind = "date:ISO8601|%B %d, %Y"
+    assert f"kinds={{'when': {kind!r}}} to take the others for missing" in found.message
+    told = kinds_of(tmp_path, {"when": cells}, kinds={"when": kind})
+    assert told.corpus.metadata["when"].isna().tolist() == [False, False, False, True]
+
+
+def test_mixed_forms_are_shown_by_an_example_each(tmp_path):
+    reading = kinds_of(tmp_path, {"when": ["2020-01-31", "March 3, 1999", "2020-03-01"]})
+    assert reading.columns["when"].why == "all dates, written in 2 ways: 2020-01-31; March 3, 1999"
 
 
 def test_odd_values_become_missing_and_are_noted(tmp_path):

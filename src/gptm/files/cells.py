@@ -4,8 +4,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Container, Sequence
-from datetime import date, datetime
+from collections.abc import Container
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -17,27 +16,6 @@ from gptm.metadata import as_name
 
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>"])
 _CODE = re.compile(r"\s*[+-]?0\d")  # 007 is a name and no number
-
-MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%y")
-DAY_FIRST = tuple(one.replace("%m/%d", "%d/%m") for one in MONTH_FIRST)
-DATE_FORMATS = (
-    "ISO8601",
-    *MONTH_FIRST,
-    *DAY_FIRST,
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M",
-    "%d.%m.%Y %H:%M:%S",
-    "%d-%m-%Y",
-    "%d %B %Y",
-    "%d %b %Y",
-    "%d-%b-%Y",
-    "%B %d, %Y",
-    "%b %d, %Y",
-    "%B %Y",
-    "%b %Y",
-    "%a, %d %b %Y %H:%M:%S %z",  # letters
-    "%a %b %d %H:%M:%S %z %Y",  # short messages
-)
 
 
 def is_missing(cell: Any) -> bool:
@@ -123,20 +101,3 @@ def as_vector(cell: Any) -> np.ndarray | None:
     except (ValueError, TypeError):
         return None
     return values if values.ndim == 1 else None
-
-
-def is_moment(cell: Any) -> bool:
-    """Whether a cell already is a date."""
-    return isinstance(cell, date | datetime | np.datetime64)
-
-
-def as_dates(cells: Sequence[Any], format: str) -> pd.Series:
-    """Datetimes in UTC without saying so, NaT where missing or of another form."""
-    written = [
-        None if is_missing(c) else str(c) if is_moment(c) else as_name(c).strip() for c in cells
-    ]
-    values = pd.Series(written, dtype=object)
-    if any(map(is_moment, cells)):
-        format = "ISO8601"
-    parsed = pd.to_datetime(values, format=format, errors="coerce", utc=True)
-    return parsed.dt.tz_localize(None)

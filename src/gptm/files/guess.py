@@ -5,18 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from gptm.files.cells import (
-    DATE_FORMATS,
-    DAY_FIRST,
-    MONTH_FIRST,
-    as_dates,
-    as_links,
-    as_list,
-    as_number,
-    as_vector,
-    is_missing,
-    is_moment,
-)
+from gptm.files.cells import as_links, as_list, as_number, as_vector, is_missing
+from gptm.files.dates import find_forms, is_moment
 from gptm.metadata import as_name
 
 Cells = Sequence[Any]
@@ -164,37 +154,16 @@ def _guess_number(name: str, known: list[Any], share: float) -> Guess:
 
 
 def _guess_date(known: list[str]) -> Guess | None:
-    head = known[:200]
-    if not any(char.isdigit() for char in head[0]):
+    found = find_forms(known)
+    if found is None:
         return None
-    shares = {form: _date_share(head, form) for form in DATE_FORMATS}
-    likely = [form for form in DATE_FORMATS if shares[form] >= _MOST - 0.1]
-    if not likely:
-        return None
-    shares = {form: _date_share(known, form) for form in likely}
-    best = max(likely, key=lambda form: shares[form])  # the first of the best
-    if shares[best] < _MOST:
-        return None
-    how_many = _percent(shares[best])
-    if best == "ISO8601":
+    how_many = _percent(found.share)
+    if len(found.forms) > 1:
+        examples = "; ".join(found.examples)
+        return found.kind, f"{how_many} dates, written in {len(found.forms)} ways: {examples}"
+    if found.kind == "date":
         return "date", f"{how_many} dates"
-    return f"date:{best}", f"{how_many} dates, written {best}"
-
-
-def _date_share(known: list[str], form: str) -> float:
-    return float(as_dates(known, form).notna().mean())
-
-
-def is_ambiguous(kind: str, cells: Cells) -> bool:
-    """Whether dates with the month first would all be dates with the day first too."""
-    form = kind.partition(":")[2]
-    if form not in MONTH_FIRST:
-        return False
-    other = DAY_FIRST[MONTH_FIRST.index(form)]
-    known = [cell for cell in cells if not is_missing(cell)]
-    first, second = as_dates(known, form), as_dates(known, other)
-    differ = (first != second) & first.notna() & second.notna()
-    return bool(differ.any()) and int(second.notna().sum()) >= int(first.notna().sum())
+    return found.kind, f"{how_many} dates, written {found.forms[0]}"
 
 
 def _guess_names(known: list[str]) -> Guess:
@@ -237,4 +206,4 @@ def _share(known: list[Any], holds: Callable[[Any], bool]) -> float:
 
 
 def _percent(share: float) -> str:
-    return "all" if share == 1 else f"{share:.0%}"
+    return "all" if share == 1 else f"{min(share, 0.99):.0%}"

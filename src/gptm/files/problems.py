@@ -35,10 +35,8 @@ _KINDS = {
         "taken for missing in a column of dates",
         "Mend them, or say kinds={...: 'category'}.",
     ),
-    "ambiguous dates": (
-        "day/month or month/day, and the month taken to come first",
-        "Say which: kinds={...: 'date:%d/%m/%Y'} or 'date:%m/%d/%Y'.",
-    ),
+    "ambiguous dates": ("day/month or month/day", ""),
+    "dates and others": ("no dates in a column of dates, which is not taken for one", ""),
     "repeated column": ("numbered", ""),
     "missing column": ("not in the file, and taken for missing", ""),
     "unmatched document": ("no row in the table of metadata, whose values are missing", ""),
@@ -75,7 +73,7 @@ class _Entry:
     count: int = 0
     lines: list[int] = field(default_factory=list)
     details: list[str] = field(default_factory=list)
-    remedy: str = ""
+    remedies: list[str] = field(default_factory=list)
 
 
 class ProblemError(ValueError):
@@ -113,7 +111,8 @@ class ProblemLog:
             entry.lines.append(line)
         if detail and len(entry.details) < 2 and detail not in entry.details:
             entry.details.append(detail)
-        entry.remedy = entry.remedy or remedy
+        if remedy and len(entry.remedies) < 2 and remedy not in entry.remedies:
+            entry.remedies.append(remedy)
 
     def found(self) -> list[Problem]:
         """All problems so far, in the order in which they came up."""
@@ -141,4 +140,5 @@ class ProblemLog:
             places = f"{self.unit} {', '.join(map(str, entry.lines))}"
         where = f" ({places}{more})" if entry.lines else ""
         detail = f": {'; '.join(entry.details)}" if entry.details else ""
-        return f"{kind}: {many}{where}, {what}{detail}. {entry.remedy or remedy}".rstrip()
+        advice = " ".join(entry.remedies) or remedy
+        return f"{kind}: {many}{where}, {what}{detail}. {advice}".rstrip()

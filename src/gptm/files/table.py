@@ -6,17 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.files.cells import (
-    as_dates,
-    as_links,
-    as_list,
-    as_number,
-    as_text,
-    as_vector,
-    is_missing,
-)
+from gptm.files.cells import as_links, as_list, as_number, as_text, as_vector, is_missing
 from gptm.files.columns import Column, Columns
-from gptm.files.guess import guess_id, guess_kind, is_ambiguous, rows_by_id
+from gptm.files.dates import as_dates, find_doubt, some_forms
+from gptm.files.guess import guess_id, guess_kind, rows_by_id
 from gptm.files.problems import ProblemLog
 from gptm.files.rows import Row
 from gptm.metadata import as_name
@@ -85,8 +78,8 @@ class Table:
                 continue
             kind, why = (told[name], "as told") if name in told else guess_kind(name, cells, rows)
             found[name] = Column(name, kind, why)
-            if name not in told and is_ambiguous(kind, cells):
-                log.add("ambiguous dates", None, f"column {name!r}", count=len(cells))
+            if name not in told:
+                _note_dates(name, kind, cells, log)
             if kind != "ignore":
                 frame[name] = typed(name, kind, cells, self.lines, rows, log)
         metadata = pd.DataFrame(frame, index=None if ids is None else pd.Index(ids, dtype=object))
@@ -173,6 +166,31 @@ def _note_odd(
             log.add(problem, line, f"column {name!r} holds {str(cell)[:40]!r}", remedy=remedy)
 
 
+def _note_dates(name: str, kind: str, cells: Sequence[Any], log: ProblemLog) -> None:
+    """Note what a guess about dates had to assume, or did not dare to."""
+    doubt = find_doubt(kind, cells)
+    if doubt is not None:
+        day = f"{doubt.read_as.day} {doubt.read_as:%B %Y}"
+        detail = f"column {name!r} holds {doubt.example!r}, read as {day}"
+        if doubt.n_against:
+            detail += f", but the other order alone fits {doubt.n_against:,} more"
+        remedy = (
+            f"Say which: kinds={{{name!r}: {kind!r}}} or kinds={{{name!r}: {doubt.other_kind!r}}}."
+        )
+        log.add("ambiguous dates", None, detail, count=doubt.n_both, remedy=remedy)
+    if kind not in ("category", "note"):
+        return
+    known = [cell for cell in cells if isinstance(cell, str) and not is_missing(cell)]
+    partly = some_forms(known) if len(known) else None
+    if partly is not None:
+        odd = as_dates(known, "|".join(partly.forms)).isna().to_numpy()
+        detail = (
+            f"column {name!r} holds {partly.examples[0]!r}, but also {known[int(odd.argmax())]!r}"
+        )
+        remedy = f"Say kinds={{{name!r}: {partly.kind!r}}} to take the others for missing."
+        log.add("dates and others", None, detail, count=int(odd.sum()), remedy=remedy)
+
+
 def _other_format(name: str, cells: Sequence[Any], odd: Sequence[bool]) -> str:
     """What to say where most cells are dates, but written in another way than was told."""
     known = [
@@ -187,7 +205,7 @@ def _other_format(name: str, cells: Sequence[Any], odd: Sequence[bool]) -> str:
     if kind == "date" and as_dates(others, "%Y-%m-%d").notna().all():
         kind = "date:%Y-%m-%d"
     advice = f"Say how they are written: kinds={{{name!r}: {kind!r}}}"
-    if is_ambiguous(kind, others):
-        other = kind.replace("%m/%d", "%d/%m")
-        advice += f" or kinds={{{name!r}: {other!r}}}"
-    return f"{advice}."
+    doubt = find_doubt(kind, others)
+    return (
+        f"{advice}." if doubt is None else f"{advice} or kinds={{{name!r}: {doubt.other_kind!r}}}."
+    )
