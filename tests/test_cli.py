@@ -641,12 +641,15 @@ def test_transform_in_json(fitted, new_csv):
     assert rows[0]["id"] == "new0"
 
 
-def test_transform_without_a_column(fitted, new_csv, tmp_path):
+def test_transform_without_a_column_is_an_error_unless_asked_for(fitted, new_csv, tmp_path):
     short = tmp_path / "short.csv"
     pd.read_csv(new_csv).drop(columns=["source", "key"]).to_csv(short, index=False)
-    result = ok("transform", fitted[0], short)
-    assert "warning: missing column" in result.stderr
-    assert "'source'" in result.stderr
+    text = failing(1, "transform", fitted[0], short)
+    assert "missing column:" not in text  # not twice
+    assert "the kernel needs the metadata column 'source'; the columns are 'date'" in text
+    assert "--missing-columns prior" in text
+    result = ok("transform", fitted[0], short, "--missing-columns", "prior")
+    assert "warning: missing column: 1 column, not in the file: 'source'." in result.stderr
     rows = result.stdout.splitlines()
     assert [row.split(",")[0] for row in rows] == ["id", "0", "1", "2", "3", "4"]
 
@@ -700,14 +703,19 @@ def test_transform_lines_and_folders(fitted, tmp_path):
     path.write_text(lines, encoding="utf-8")
     result = ok("transform", fitted[0], path)
     assert "the text is taken from 'text'" in result.stderr
+    assert "none arrived with these 2 documents; they fall back to the prior." in result.stderr
+    assert "metadata=" not in result.stderr
     assert len(result.stdout.splitlines()) == 3
+    asked = ok("transform", fitted[0], path, "--missing-columns", "prior")
+    assert asked.stdout == result.stdout
+    assert "none arrived" not in asked.stderr
     piped = ok("transform", fitted[0], "-", "--format", "lines", stdin=lines)
     assert piped.stdout == result.stdout
     folder = tmp_path / "texts"
     folder.mkdir()
     for name, line in zip(["a long name", "b or two names"], lines.splitlines(), strict=True):
         (folder / f"{name}.txt").write_text(line, encoding="utf-8")
-    rows = ok("transform", fitted[0], folder).stdout.splitlines()
+    rows = ok("transform", fitted[0], folder, "--missing-columns", "prior").stdout.splitlines()
     assert [row.split(",")[0] for row in rows] == ["id", "a long name", "b or two names"]
 
 

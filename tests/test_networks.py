@@ -1074,8 +1074,10 @@ def test_fit_transform_is_fit_then_transform(kernel):
 @pytest.mark.parametrize("name", ["t", "who", "links", "id"])
 def test_a_column_may_be_lacking_if_one_says_so(name, mixed):
     without = LATER.drop(columns=name)
-    with pytest.raises(ValueError, match=f"'{name}'"):
+    with pytest.raises(ValueError, match=f"column '{name}'.*missing_columns='prior'"):
         mixed.transform(WORDS, metadata=without)
+    with pytest.raises(ValueError, match=f"column '{name}'.*missing_columns='prior'"):
+        mixed.transform(gptm.Corpus(WORDS, metadata=without))
     theta = mixed.transform(WORDS, metadata=without, missing_columns="prior")
     empty = LATER.assign(**{name: None})
     assert_array_equal(theta, mixed.transform(WORDS, metadata=empty))
@@ -1091,6 +1093,9 @@ def test_all_columns_may_be_lacking():
     theta = model.transform(WORDS, metadata=nothing, missing_columns="prior")
     with pytest.warns(UserWarning, match="prior"):
         assert_allclose(theta, model.transform(WORDS), rtol=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # who asks for it need not be told
+        assert_allclose(theta, model.transform(WORDS, missing_columns="prior"), rtol=1e-9)
     with pytest.raises(ValueError, match="missing_columns"):
         model.transform(WORDS, metadata=nothing, missing_columns="ignore")
 

@@ -84,6 +84,20 @@ def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
     return found
 
 
+def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd.DataFrame:
+    """Metadata of new documents with all columns that a kernel reads: absent ones are filled with None, or an error."""
+    absent = [name for name in names if name not in frame.columns]
+    if not absent or fill:
+        return frame.assign(**dict.fromkeys(absent))
+    known = ", ".join(map(repr, frame.columns)) or "none"
+    several = "s" if len(absent) > 1 else ""
+    raise ValueError(
+        f"the kernel needs the metadata column{several} {', '.join(map(repr, absent))}; the columns are {known}. Name "
+        "them as in training, or go on without: missing_columns='prior' takes what is absent for missing, so that "
+        "these terms of the kernel fall back to the prior."
+    )
+
+
 def is_number(values: pd.Series) -> bool:
     """Whether a column holds numbers, possibly written as text."""
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_timedelta64_dtype(values):

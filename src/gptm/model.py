@@ -20,6 +20,7 @@ from gptm.kernels.base import check_memory
 from gptm.kernels.identity import NothingBound
 from gptm.kernels.terms import Terms
 from gptm.means import dual_coefficients, residuals
+from gptm.metadata import with_columns
 
 
 class CTM(TopicModel):
@@ -294,10 +295,10 @@ class GPTM(Explaining, TopicModel):
     ) -> Any:
         n_documents = counts.shape[0]
         frame = self._frame(X, metadata, n_documents)
-        if frame is not None and self.kernel_ is not None and missing_columns == "prior":
-            absent = [name for name in self.kernel_.column_names() if name not in frame.columns]
-            frame = frame.assign(**dict.fromkeys(absent))
-        if frame is None and self._bound_kernel.reads_metadata:
+        if frame is not None and self.kernel_ is not None:
+            columns = self.kernel_.column_names()
+            frame = with_columns(frame, columns, fill=missing_columns == "prior")
+        elif self._bound_kernel.reads_metadata and missing_columns == "error":
             warn(
                 f"the kernel {self.kernel_!r} reads metadata, but none arrived with these {n_documents} "
                 "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "

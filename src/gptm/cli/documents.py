@@ -23,6 +23,12 @@ def transform(
     *,
     file_options: o.FileOptions,
     output: o.Output = "-",
+    missing_columns: Annotated[
+        Literal["error", "prior"],
+        typer.Option(
+            help="Where the file lacks a column that the kernel reads: stop, or go on as if its values were missing."
+        ),
+    ] = "error",
     to: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
         typer.Option("--to", help="Format to write, where the name of the output does not tell."),
@@ -38,9 +44,11 @@ def transform(
 
         fitted, header = load(path), read_header(path)
     reading = _read(session, fitted, header, file, file_options.settings())
+    tell_problems(session, reading, but=("missing column",) if missing_columns == "error" else ())
+    _tell_unknown(session, reading.report)
     fitted.set_params(n_jobs=session.jobs)
     with bar(session, "finding topics"):
-        theta = fitted.transform(reading.corpus)
+        theta = fitted.transform(reading.corpus, missing_columns=missing_columns)
     frame = _table(theta, reading.corpus.ids)
 
     from gptm import files
@@ -85,8 +93,6 @@ def _read(
     with bar(session, "reading") as update:
         reading = files.read_documents(file, progress=update, **given)
     _tell_text(session, reading.columns.text, settings["text"] or trained.get("text"))
-    tell_problems(session, reading)
-    _tell_unknown(session, reading.report)
     return reading
 
 

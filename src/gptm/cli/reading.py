@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -52,9 +52,11 @@ def check_file(file: str) -> None:
         raise FileNotFoundError(2, "there is no such file", file)
 
 
-def tell_problems(session: Session, reading: Any) -> None:
+def tell_problems(session: Session, reading: Any, but: Sequence[str] = ()) -> None:
+    """Warn of what was wrong with a file, but for the kinds that others tell of."""
     for problem in reading.problems:
-        session.warn(str(problem))
+        if problem.kind not in but:
+            session.warn(str(problem))
 
 
 def check_output(path: str | None, option: str = "--output") -> None:

@@ -13,6 +13,11 @@ _PHRASES = (
     (r"\bvocabulary=,", "--vocabulary,"),
     (r"\bstop_words=None\b", "--stop-words none"),
     (r"\bstrict=True\b", "--strict"),
+    (r"\bmissing_columns='prior'", "--missing-columns prior"),
+    (
+        r" Pass metadata=, or inside scikit-learn's .*routing=True\)\.",
+        " Bring a file with these columns.",
+    ),
     (r"\b(min|max)_df\b", r"--\1-df"),
     (r"(?<=[Ii]ncrease )max_iter\b", "--max-iter"),
     (r"(?<=, or )tol\b", "--tol"),

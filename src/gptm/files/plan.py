@@ -44,7 +44,7 @@ class Plan:
         return "\n".join(as_text(cells.get(name)) for name in self.text)
 
     def check(self, table: Table, log: ProblemLog) -> None:
-        """Columns that were told but are not there: an error, or, for new documents, missing values."""
+        """Columns that were told but are not there: an error, or, for new documents, noted."""
         known = [*self.left_out, *table.cells]
         for name in self.told:
             if name in known:
@@ -53,7 +53,6 @@ class Plan:
                 raise unknown_column(name, known, "id" if name == self.id else "kinds")
             if self.told[name] not in ("text", "ignore", "id"):
                 log.add("missing column", None, repr(name))
-                table.column(name)
 
     def in_order(self, columns: Iterable[Column]) -> list[Column]:
         """Columns in the order of the file."""

@@ -38,7 +38,7 @@ _KINDS = {
     "ambiguous dates": ("day/month or month/day", ""),
     "dates and others": ("no dates in a column of dates, which is not taken for one", ""),
     "repeated column": ("numbered", ""),
-    "missing column": ("not in the file, and taken for missing", ""),
+    "missing column": ("not in the file", ""),
     "unmatched document": ("no row in the table of metadata, whose values are missing", ""),
     "unmatched row": ("left out, as no document has the id", ""),
     "fractional counts": (

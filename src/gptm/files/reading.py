@@ -177,8 +177,8 @@ def read_documents(
     vocabulary : sequence of str
         The words of the model, in its order.
     kinds : mapping from columns to kinds, optional
-        As in `read`; pass `reading.columns.kinds` of the training. A column that is not in this file counts as
-        missing throughout, which is noted.
+        As in `read`; pass `reading.columns.kinds` of the training. A column that is not in this file is noted; where a
+        kernel reads it, `transform(corpus, missing_columns="prior")` goes on without.
     trained_text : sequence of str, optional
         The columns that the training counted, `reading.columns.text`. Where `text` is not given they are counted here
         too; where none of them is in this file, the only column that looks like text is.
