@@ -297,6 +297,18 @@ def test_seed_words(csv, tmp_path):
     assert "bean: " in ok("topics", path).stdout
 
 
+def test_topics_go_by_their_names(csv, tmp_path):
+    path = tmp_path / "m.gptm"
+    seeds = ["--seed-words", "bean=coffee,espresso"]
+    ok("fit", csv, "-t", 2, "-k", "categorical(source)", *seeds, "-o", path, "-q")
+    by_name = ok("effects", path, "--topic", "bean")
+    assert by_name.stdout == ok("effects", path, "--topic", 0).stdout
+    both = json.loads(ok("effects", path, "--topic", "bean", "--topic", 1, "--json").stdout)
+    assert {row["topic"] for row in both} == {0, 1}
+    text = failing(1, "effects", path, "--topic", "leaf")
+    assert "error: topics are numbered from 0 to 1, or called 'bean'; got 'leaf'" in text
+
+
 def test_auto_is_announced_in_one_line(csv, tmp_path):
     result = ok("fit", csv, "-t", 2, "-o", tmp_path / "m.gptm")
     notes = [line for line in result.stderr.splitlines() if line.startswith("note: ")]

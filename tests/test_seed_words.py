@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -273,6 +274,35 @@ def test_names_go_with_the_seeds():
 
 
 # The contract of estimators, and files
+
+
+def test_names_are_good_wherever_a_topic_is_named():
+    from matplotlib.text import Text
+
+    from gptm import plots
+    from gptm.report import report_data
+
+    seeds = {2: words_of(OWN[2]), "war": words_of(OWN[0]), "2": words_of(OWN[1])}
+    model = fitted(MODELS["GPTM"].set_params(seed_words=seeds), CORPUS)
+    assert model.topic_names_ == ["war", "2", None, None, None]
+    assert_frame_equal(model.effects("t", "war", at=[0.5]), model.effects("t", 0, at=[0.5]))
+    both = model.effects("t", topic=["2", 2], at=[0.5])
+    assert both["topic"].tolist() == [1, 2]
+    assert_frame_equal(model.representative_documents("war"), model.representative_documents(0))
+    for draw in (plots.plot_effects, plots.plot_topics_over_time):
+        ax = draw(model, "t", topics="war")
+        assert [text.get_text() for text in ax.texts] == ["war"]
+    labels = plots.plot_variance_explained(model, ["war", 3]).get_yticklabels()
+    assert "war" in [label.get_text() for label in labels]
+    assert "war" in str(
+        [t.get_text() for t in plots.plot_documents(model, "war").figure.findobj(Text)]
+    )
+    assert [one["label"] for one in report_data(model)["topics"]][:2] == ["war", "2"]
+    for wrong in ("peace", 5, ["war", "peace"]):
+        with pytest.raises(ValueError, match="from 0 to 4, or called 'war', '2'; got"):
+            model.effects("t", wrong)
+    with pytest.raises(ValueError, match="called 'war', '2'"):
+        model.representative_documents("peace")
 
 
 @pytest.mark.parametrize("kind", [CTM, GPTM])

@@ -198,11 +198,11 @@ def test_a_corpus_adds_ids_and_the_beginning_of_texts(model):
 
 
 def test_representative_documents_say_what_is_wrong(model):
-    with pytest.raises(ValueError, match=r"3 topics, 0 to 2; got 3"):
-        model.representative_documents(3)
-    for wrong in (-1, 0.5, "tea", True):
-        with pytest.raises(ValueError, match="topic must be an integer"):
+    for wrong in (3, -1, 0.5, "tea", True):
+        with pytest.raises(ValueError, match="topics are numbered from 0 to 2; got"):
             model.representative_documents(wrong)
+    with pytest.raises(ValueError, match=r"one topic; got \[0, 1\]"):
+        model.representative_documents([0, 1])
     with pytest.raises(ValueError, match="n must be an integer of at least 1; got 0"):
         model.representative_documents(0, 0)
     with pytest.raises(ValueError, match=r"(?s)60 training documents.*corpus of 59.*fit saw"):

@@ -18,6 +18,7 @@ from gptm.operators import Placement
 from gptm.parallel import helpers, single_threaded_blas
 from gptm.predict import Parameters
 from gptm.refit import Fitted, refit
+from gptm.seeds import topic_numbers
 
 N_DRAWS = 200
 UNEXPLAINED = "unexplained"
@@ -27,6 +28,7 @@ _MOST_ENTRIES = 2 * 10**5  # documents times topics beyond which draws become fe
 class Explaining:
     """The methods of a model with a kernel that take the kernel apart. No formulas here."""
 
+    components_: Array
     kernel_: Kernel | None
     doc_logits_: Array
     doc_variance_: Array
@@ -95,7 +97,7 @@ class Explaining:
     def effects(
         self,
         term: str | int | None = None,
-        topic: int | Sequence[int] | None = None,
+        topic: int | str | Sequence[int | str] | None = None,
         *,
         at: Any = None,
         versus: Any = None,
@@ -108,8 +110,8 @@ class Explaining:
         ----------
         term : str or int, optional
             One of `terms_`, its number, or a column that it reads; may be left out where there is one term.
-        topic : int or sequence of int, optional
-            Topics to show; all by default.
+        topic : int, str or sequence, optional
+            Topics to show, by number or by the name that `seed_words` gave them; all by default.
         at : value, sequence, dict or DataFrame, optional
             Settings of the term's columns, seen in training or not. By default `n_points` even steps along a number
             or date, all levels of a category, and otherwise the training documents.
@@ -147,7 +149,7 @@ class Explaining:
         _check_level(level)
         check_number("n_points", n_points, least=1, integer=True)
         number = self._term_number(term)
-        topics = self._topic_numbers(topic)
+        topics = range(len(self.components_)) if topic is None else topic_numbers(self, topic)
         bound = explanation.bounds[number]
         settings = bound.settings(n_points) if at is None else self._settings(bound, at, "at")
         if versus is not None and settings is None:
@@ -238,21 +240,6 @@ class Explaining:
         if len(by_column) == 1:
             return by_column[0]
         raise ValueError(f"term must be one of {labels}, or its number; got {term!r}.")
-
-    def _topic_numbers(self, topic: int | Sequence[int] | None) -> list[int]:
-        K = self.doc_variance_.shape[1]
-        if topic is None:
-            return list(range(K))
-        chosen = _listed(topic)
-        if not chosen:
-            raise ValueError(
-                f"topic must name one topic or more, from 0 to {K - 1}; got {topic!r}."
-            )
-        for one in chosen:
-            whole = isinstance(one, int | np.integer) and not isinstance(one, bool)
-            if not whole or not 0 <= one < K:
-                raise ValueError(f"topics are numbered from 0 to {K - 1}; got {one!r}.")
-        return [int(one) for one in chosen]
 
     def _settings(self, bound: BoundKernel, at: Any, name: str) -> pd.DataFrame:
         """Values of a term's columns as a table."""

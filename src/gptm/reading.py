@@ -14,6 +14,7 @@ from gptm.corpus import Corpus
 from gptm.estep import Posterior, expected_theta
 from gptm.kernels import BoundKernel
 from gptm.parallel import helpers, single_threaded_blas
+from gptm.seeds import topic_numbers
 
 
 class Reading:
@@ -92,14 +93,14 @@ class Reading:
         return table
 
     def representative_documents(
-        self, topic: int, n: int = 5, *, corpus: Corpus | None = None
+        self, topic: int | str, n: int = 5, *, corpus: Corpus | None = None
     ) -> pd.DataFrame:
         """The training documents with the largest expected share of a topic.
 
         Parameters
         ----------
-        topic : int
-            From 0 to n_components - 1.
+        topic : int or str
+            From 0 to n_components - 1, or the name that `seed_words` gave it.
         n : int, default=5
             Number of documents.
         corpus : Corpus, optional
@@ -121,7 +122,10 @@ class Reading:
         ['green tea, tea', 'green tea, tea']
         """
         check_is_fitted(self)
-        return tables.document_table(self.doc_topics_, topic, n, corpus)
+        numbers = topic_numbers(self, topic)
+        if len(numbers) > 1:
+            raise ValueError(f"topic must be one topic; got {topic!r}.")
+        return tables.document_table(self.doc_topics_, numbers[0], n, corpus)
 
     def topic_correlations(self, of: Literal["residual", "prior"] = "residual") -> pd.DataFrame:
         """Which topics go together in documents: correlations of their logits.

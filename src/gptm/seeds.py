@@ -131,6 +131,37 @@ def _listed(words: Iterable[str]) -> str:
     return ", ".join(every[:_SHOWN]) + more
 
 
+def topic_numbers(model: Any, topics: Any) -> list[int]:
+    """Numbers of topics that are given by number or by the name that seed words gave them, one or several.
+
+    Examples
+    --------
+    >>> from gptm import CTM, Corpus
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> model = CTM(2, seed_words={"coffee": ["beans"]}, random_state=0).fit(corpus)
+    >>> topic_numbers(model, "coffee"), topic_numbers(model, [1, "coffee"])
+    ([0], [1, 0])
+    """
+    K = len(model.components_)
+    names = getattr(model, "topic_names_", None) or []
+    one = isinstance(topics, str) or np.ndim(np.asarray(topics, dtype=object)) == 0
+    asked = [topics] if one else list(topics)
+    known = [repr(name) for name in names if name is not None]
+    called = f", or called {', '.join(known)}" if known else ""
+    if not asked:
+        raise ValueError(f"expected at least one topic, from 0 to {K - 1}{called}; got {topics!r}.")
+    numbers = []
+    for topic in asked:
+        whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
+        if isinstance(topic, str) and topic in names:
+            numbers.append(names.index(topic))
+        elif whole and 0 <= topic < K:
+            numbers.append(int(topic))
+        else:
+            raise ValueError(f"topics are numbered from 0 to {K - 1}{called}; got {topic!r}.")
+    return list(dict.fromkeys(numbers))
+
+
 def plant(beta_T: Array, seeds: Array | None, n_tokens: float) -> Array:
     """Topics (V, K) of a start with the seeded ones at their places.
 

@@ -73,10 +73,7 @@ def document_table(
 ) -> pd.DataFrame:
     """The documents with the largest share of a topic, with ids and beginnings of texts if they are known."""
     check_number("n", n_documents, least=1, integer=True)
-    D, K = doc_topics.shape
-    check_number("topic", topic, least=0, integer=True)
-    if topic >= K:
-        raise ValueError(f"topic must be one of the {K} topics, 0 to {K - 1}; got {topic}.")
+    D = len(doc_topics)
     if corpus is not None and (not isinstance(corpus, Corpus) or len(corpus) != D):
         arrived = (
             f"a corpus of {len(corpus)}"

@@ -23,7 +23,8 @@ def effects(
     model: o.Model,
     term: Annotated[str | None, typer.Option(help="Term of the kernel; by default all.")] = None,
     topic: Annotated[
-        int | None, typer.Option(min=0, help="Number of a topic; by default all.")
+        list[str] | None,
+        typer.Option(help="Number or name of a topic; may be repeated; by default all."),
     ] = None,
     at: Annotated[
         list[str] | None,
@@ -61,11 +62,12 @@ def effects(
     import pandas as pd
 
     kinds = (header.get("reading") or {}).get("kinds") or {}
+    topics = _topics(fitted, topic)
     chosen = _chosen(_terms(fitted), term, [*places, *against])
     tables = [
         fitted.effects(
             one.label,
-            topic,
+            topics,
             at=_values(session, one, places, kinds),
             versus=_values(session, one, against, kinds),
             level=level,
@@ -78,6 +80,17 @@ def effects(
         return
     session.answer(found, lambda: _print_frame(found))
     session.say(f"\n{_DIFFERENCE if against else _MEANING}")
+
+
+def _topics(fitted: Any, given: list[str] | None) -> list[int] | None:
+    """Numbers of the topics that were named; digits are a number unless a topic is called so."""
+    if not given:
+        return None
+    from gptm.seeds import topic_numbers
+
+    names = fitted.topic_names_ or ()
+    asked = [int(one) if one not in names and one.isdecimal() else one for one in given]
+    return topic_numbers(fitted, asked)
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ class FileOptions:
         bool,
         typer.Option(
             "--strict",
-            help="Stop at broken lines, odd characters, empty texts and repeated ids.",
+            help="Stop if there are broken lines, odd characters, empty texts or repeated ids, and list them all.",
             rich_help_panel=_READING,
         ),
     ] = False

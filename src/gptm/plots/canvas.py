@@ -88,20 +88,6 @@ def topic_labels(
     return [f"{label} ({i})" if times[label] > 1 else label for i, label in enumerate(labels)]
 
 
-def check_topics(topics: Any, n_topics: int) -> list[int]:
-    """Numbers of topics as a list; one number is one topic."""
-    asked = [topics] if np.ndim(topics) == 0 else list(topics)
-    for topic in asked:
-        whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
-        if not whole or not 0 <= topic < n_topics:
-            raise ValueError(
-                f"topics must be numbers of topics, from 0 to {n_topics - 1}; got {topic!r}."
-            )
-    if not asked:
-        raise ValueError("topics must name at least one topic; got none. None chooses some.")
-    return list(dict.fromkeys(map(int, asked)))
-
-
 def label_ends(ax: Any, ends: Sequence[tuple[Any, float]], labels: Sequence[str]) -> None:
     """Names of curves at their right ends, in their colours and without overlap.
 

@@ -17,11 +17,11 @@ from gptm.plots.canvas import (
     SMALL,
     as_dates,
     as_percent,
-    check_topics,
     new_axes,
     tidy,
     topic_labels,
 )
+from gptm.seeds import topic_numbers
 
 FEW = 6  # different whole numbers that are taken for categories
 
@@ -52,8 +52,8 @@ def plot_documents(
     ----------
     model : fitted GPTM or CTM
     color : int, str or sequence, optional
-        A topic, whose share is shown; the name of a column of the metadata; or one value per document. By default the
-        largest topic of each document.
+        A topic, by number or name, whose share is shown; the name of a column of the metadata; or one value per
+        document. By default the largest topic of each document.
     metadata : DataFrame, dict of columns or Corpus, optional
         Of the training documents, where `color` names a column: the model does not keep it.
     of : {"means", "logits"}, optional
@@ -123,12 +123,13 @@ def _principal_plane(positions: Array) -> tuple[Array, Array, Array]:
 
 
 def _read_colors(model: Any, color: Any, metadata: Any, labels: list[str]) -> Coloring:
-    D, K = model.doc_logits_.shape
+    D = len(model.doc_logits_)
     if color is None:
         largest = model.doc_topics_.argmax(1)
         return Coloring("largest topic", np.array(labels, dtype=object)[largest], "classes")
-    if np.ndim(color) == 0 and not isinstance(color, str):
-        (topic,) = check_topics(color, K)
+    named = isinstance(color, str) and color in (getattr(model, "topic_names_", None) or ())
+    if named or (np.ndim(color) == 0 and not isinstance(color, str)):
+        (topic,) = topic_numbers(model, color)
         return Coloring(f"share of {labels[topic]}", model.doc_topics_[:, topic], "shares")
     if isinstance(color, str):
         if isinstance(metadata, Corpus):

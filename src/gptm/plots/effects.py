@@ -9,9 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gptm._validation import check_choice, check_number
 from gptm.kernels import Sum
-from gptm.plots.canvas import check_topics, topic_labels
+from gptm.plots.canvas import topic_labels
 from gptm.plots.curves import VALUE_LABELS, draw_curves, draw_surface
 from gptm.plots.ranks import draw_documents, draw_levels
+from gptm.seeds import topic_numbers
 
 CURVES = 6  # topics, where none are named: as many as there are colours
 DOTS = 3  # topics beside each other at one category
@@ -38,7 +39,7 @@ def plot_topics_over_time(
         first is drawn.
     column : str, optional
         By default the first column of dates among the kernel's terms, else the first one of numbers.
-    topics : int or sequence of int, optional
+    topics : int, str or sequence, optional
         By default the six whose share changes most.
     level : float, default=0.9
         Of the credible bands.
@@ -66,7 +67,7 @@ def plot_topics_over_time(
     terms = check_terms(model)
     check_number("n_points", n_points, least=2, integer=True)
     if topics is not None:
-        topics = check_topics(topics, len(model.components_))
+        topics = topic_numbers(model, topics)
     table, column = _table_along(model, terms, column, level=level, n_points=n_points)
     shown = _choose(table, "share", topics, model, CURVES)
     labels = topic_labels(model, 3, feature_names)
@@ -95,7 +96,7 @@ def plot_effects(
     model : fitted GPTM with a kernel
     term : str or int
         One of `model.terms_`, its number, or a column that it reads.
-    topics : int or sequence of int, optional
+    topics : int, str or sequence, optional
         By default those that the term moves most: six as curves, three as dots, otherwise one.
     kind : {"contrast", "share"}, default="contrast"
         As in `model.effects`: the term's part of the topics' logits, or the expected shares.
@@ -125,7 +126,7 @@ def plot_effects(
     check_choice("kind", kind, _VALUES)
     check_terms(model)
     if topics is not None:
-        topics = check_topics(topics, len(model.components_))
+        topics = topic_numbers(model, topics)
     table = model.effects(term, level=level, **options)
     if len(table) == 0:
         raise ValueError(
@@ -250,7 +251,7 @@ def _range(values: pd.Series) -> float:
 def _choose(table: pd.DataFrame, value: str, topics: Any, model: Any, n: int) -> list[int]:
     """The topics asked for, or the n that move most, ordered by where they are highest."""
     if topics is not None:
-        return check_topics(topics, len(model.components_))
+        return topic_numbers(model, topics)
     groups = {int(topic): group[value] for topic, group in table.groupby("topic")}
     most = sorted(groups, key=lambda topic: -_range(groups[topic]))[:n]
     return sorted(most, key=lambda topic: int(np.argmax(groups[topic].to_numpy())))

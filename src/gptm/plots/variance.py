@@ -10,7 +10,6 @@ from gptm.plots.canvas import (
     GREY,
     SMALL,
     as_percent,
-    check_topics,
     color_of,
     new_axes,
     tidy,
@@ -18,6 +17,7 @@ from gptm.plots.canvas import (
 )
 from gptm.plots.effects import check_terms
 from gptm.plots.ranks import around
+from gptm.seeds import topic_numbers
 
 UNEXPLAINED = "unexplained"
 _ROW = 0.34  # inches
@@ -36,7 +36,7 @@ def plot_variance_explained(
     Parameters
     ----------
     model : fitted GPTM with a kernel
-    topics : "all", int or sequence of int, optional
+    topics : "all", int, str or sequence, optional
         By default one bar per term, over all topics together, with its credible interval. Otherwise one bar per
         topic, made of the terms, with the credible interval of what they explain together.
     level : float, default=0.9
@@ -66,7 +66,7 @@ def plot_variance_explained(
         return _overall(table[table["topic"] == "all"], ax)
     K = len(model.components_)
     shown = list(range(K)) if isinstance(topics, str) and topics == "all" else None
-    shown = check_topics(topics, K) if shown is None else shown
+    shown = topic_numbers(model, topics) if shown is None else shown
     table = table[table["topic"] != "all"].astype({"topic": int})
     return _by_topic(table, terms, shown, topic_labels(model, 3, feature_names), ax)
 

@@ -189,10 +189,11 @@ def _topics(model: Any, names: list[str], share: Array) -> list[dict[str, Any]]:
     candidates = _candidates(beta, overall)
     labels = metrics.top_words(metrics.relevance(beta, overall, LABEL_LAMBDA), LABEL_WORDS)
     frex = metrics.top_words(metrics.frex(beta), 10)
+    given = [clean_text(name or "", 40) for name in model.topic_names_ or [None] * len(beta)]
     return [
         {
             "topic": topic,
-            "label": ", ".join(names[word] for word in labels[topic]),
+            "label": given[topic] or ", ".join(names[word] for word in labels[topic]),
             "share": fixed(share[topic], 5)[0],
             "coherence": fixed(table["coherence"].iloc[topic], 3)[0],
             "exclusivity": fixed(table["exclusivity"].iloc[topic], 3)[0],
