@@ -28,9 +28,9 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Hours at first; what is measured already is not measured again. BENCH=--quick takes some minutes.
 bench: $(READY)
-	$(BIN)/python -m pip install --quiet --editable ".[bench]"
-	$(BIN)/python benchmarks/against_tomotopy.py
+	$(BIN)/python -m benchmarks.peers $(BENCH)
 
 bench-scale: $(READY)
 	$(BIN)/python benchmarks/scale.py

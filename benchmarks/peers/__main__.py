@@ -1,0 +1,134 @@
+"""The command line: `python -m benchmarks.peers --help`."""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+from benchmarks.peers import corpora, inside, report
+from benchmarks.peers.cases import CASES, LIBRARIES, OURS, QUICK, Case, chosen
+from benchmarks.peers.environment import install_peers, python_for, stm_is_there
+from benchmarks.peers.measuring import machine
+from benchmarks.peers.running import describe, fingerprint, measure, task_of
+from benchmarks.peers.store import Run, Store
+
+BENCHMARKS = Path(__file__).resolve().parents[1]
+DATA = BENCHMARKS.parents[1] / "shared" / "data"
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.peers",
+        description="gptm beside its peers. What is measured already is not measured again.",
+    )
+    parser.add_argument("--cases", help=f"with commas; of {', '.join(CASES)}; all by default")
+    parser.add_argument("--only", help=f"libraries with commas; of {', '.join(LIBRARIES)}")
+    parser.add_argument(
+        "--seeds", type=int, help="seeds of each case; by default as many as it asks for"
+    )
+    parser.add_argument("--quick", action="store_true", help=f"{' and '.join(QUICK)}, one seed")
+    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
+    parser.add_argument(
+        "--again-above",
+        type=float,
+        default=math.inf,
+        metavar="LOAD",
+        help="measure again what was measured while the machine was busier; two threads of ours are 2",
+    )
+    parser.add_argument(
+        "--inside", action="store_true", help="growth, threads and roofline of gptm only"
+    )
+    parser.add_argument(
+        "--report", action="store_true", help="tables and pictures of what is there only"
+    )
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with the corpora")
+    parser.add_argument("--results", type=Path, default=BENCHMARKS / "results" / "peers.json")
+    parser.add_argument(
+        "--readme", type=Path, default=BENCHMARKS / "README.md", help="where tables go"
+    )
+    parser.add_argument(
+        "--splits", type=Path, default=BENCHMARKS / ".splits", help="folder for the splits"
+    )
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    try:
+        names = options.cases or (",".join(QUICK) if options.quick else None)
+        cases = [CASES[name] for name in chosen(names, tuple(CASES), "case")]
+        libraries = chosen(options.only, LIBRARIES, "library")
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if options.quick:
+        options.seeds = options.seeds or 1
+    store = Store(options.results)
+    if not options.report:
+        try:
+            measure_all(store, cases, libraries, options)
+        except FileNotFoundError as error:
+            print(error, file=sys.stderr)
+            return 1
+    report.write(store, options.readme)
+    return 0
+
+
+def measure_all(
+    store: Store, cases: list[Case], libraries: list[str], options: argparse.Namespace
+) -> None:
+    """Every run that is wanted and not there yet, libraries in turn, then gptm alone."""
+    if "stm" in libraries and not stm_is_there():
+        print("stm is left out: R with the package stm was not found.", flush=True)
+        libraries = [name for name in libraries if name != "stm"]
+    if set(libraries) - {OURS}:
+        install_peers()
+    store.machine = machine()
+    if not options.inside:
+        run_cases(store, cases, libraries, options)
+    if OURS in libraries and not options.quick and (options.inside or options.cases is None):
+        splits = corpora.build([inside.CORPUS], options.data, options.splits)
+        for name, measurement in inside.MEASUREMENTS.items():
+            if options.again or name not in store.inside:
+                print(f"gptm alone: {name} ...", flush=True)
+                store.inside[name] = measurement(corpora.load(splits[inside.CORPUS]).train)
+                store.write()
+
+
+def run_cases(
+    store: Store, cases: list[Case], libraries: list[str], options: argparse.Namespace
+) -> None:
+    splits = corpora.build(sorted({case.corpus for case in cases}), options.data, options.splits)
+    tasks = [
+        (case, task)
+        for case in cases
+        for task in in_turn(case, libraries, options.seeds or case.seeds)
+        if options.again or not store.has(task, options.again_above)
+    ]
+    minutes = sum(case.minutes / len(case.options) for case, _ in tasks)
+    old = [run for run in store.runs if run["library"] == OURS and run["code"] != fingerprint()]
+    if old:
+        print(
+            f"{len(old)} runs of gptm are of other code than now; --again measures them anew",
+            flush=True,
+        )
+    print(f"{len(tasks)} fits, in about {minutes:.0f} minutes on two idle cores", flush=True)
+    for case, task in tasks:
+        run = measure(task, splits[case.corpus], python_for(task["library"]))
+        store.add(run)
+        print(describe(run), flush=True)
+
+
+def in_turn(case: Case, libraries: list[str], n_seeds: int) -> list[Run]:
+    """The runs of a case, each seed with another library first, so that none has the machine at its best always."""
+    taking_part = [name for name in libraries if name in case.options]
+    runs = []
+    for seed in range(n_seeds):
+        first = seed % max(len(taking_part), 1)
+        for library in taking_part[first:] + taking_part[:first]:
+            runs.append(task_of(case, library, seed))
+    return runs
+
+
+if __name__ == "__main__":
+    sys.exit(main())

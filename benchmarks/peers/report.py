@@ -1,0 +1,75 @@
+"""Tables into the README between two marks, and pictures beside the results."""
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers import tables
+from benchmarks.peers.drawing import draw
+from benchmarks.peers.store import Run, Store
+
+BEGIN, END = "<!-- peers: written by a command, begin -->", "<!-- peers: end -->"
+
+
+def write(store: Store, readme: Path) -> None:
+    """Draw the curves beside the results and put the tables into the README."""
+    if not store.runs:
+        print("nothing was measured yet.")
+        return
+    picture = store.path.with_suffix(".png")
+    draw(store.runs, tables.measured_cases(store.runs), picture)
+    text = readme.read_text()
+    readme.write_text(between_marks(text, section(store, picture.name)))
+    print(f"wrote {picture.name} and the tables in {readme.name}")
+
+
+def between_marks(text: str, new: str) -> str:
+    """The text with what stands between the marks replaced.
+
+    >>> print(between_marks(f"before\\n{BEGIN}\\nold\\n{END}\\nafter", "new").splitlines()[2])
+    new
+    """
+    for mark in (BEGIN, END):
+        if text.count(mark) != 1:
+            raise ValueError(f"expected the line {mark!r} once, found it {text.count(mark)} times.")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{new}\n{END}{after}"
+
+
+def section(store: Store, picture: str) -> str:
+    """Everything that is generated."""
+    parts = [
+        circumstances(store),
+        f"![Perplexity against seconds](results/{picture})",
+        tables.quality_table(store.runs),
+        "Mixtures of new documents, from half of their words:",
+        tables.inference_table(store.runs),
+    ]
+    if store.inside:
+        parts += ["gptm alone:", tables.inside_tables(store.inside)]
+    parts += ["What gptm should reach:", tables.targets_table(store.runs, store.inside)]
+    failed = [run for run in store.runs if "error" in run]
+    if failed:
+        rows = [[run["case"], run["library"], str(run["seed"]), run["error"]] for run in failed]
+        parts += ["Runs that failed:", tables.table(["case", "library", "seed", "error"], rows)]
+    return "\n\n".join(parts)
+
+
+def circumstances(store: Store) -> str:
+    """Machine, days, load and versions in two sentences."""
+    machine, runs = store.machine, store.runs
+    days = sorted({run["date"][:10] for run in runs})
+    load = max(run["load"][0] for run in runs)
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return (
+        f"{machine['processor']}, {machine['threads']} threads, {machine['memory_mb'] / 1024:.0f} GB, {when}. "
+        f"{_versions(runs)}. Load before a run: at most {load:.1f}."
+    )
+
+
+def _versions(runs: list[Run]) -> str:
+    found: dict[str, Any] = {}
+    for run in runs:
+        for package, number in run.get("versions", {}).items():
+            found.setdefault(package, set()).add(number)
+    return ", ".join(f"{package} {' and '.join(sorted(v))}" for package, v in found.items())

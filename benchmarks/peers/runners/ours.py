@@ -1,0 +1,39 @@
+"""gptm's CTM: the model without side information, as the peers have none."""
+
+from typing import Any
+
+import numpy as np
+from benchmarks.peers.measuring import Recorder
+from scipy.sparse import csr_matrix
+
+from gptm import CTM
+
+PACKAGE = "gptm"
+WARM_UP: dict[str, Any] = {"max_iter": 3}
+INFERENCE = ({},)
+
+
+def fit(
+    X: csr_matrix, K: int, seed: int, threads: int, options: dict[str, Any], recorder: Recorder
+) -> CTM:
+    def note(_: int, state: Any) -> None:
+        recorder.note(lambda: state.components)
+
+    recorder.start()
+    return CTM(K, random_state=seed, n_jobs=threads, callback=note, **options).fit(X)
+
+
+def topics(model: CTM) -> np.ndarray:
+    return model.components_
+
+
+def facts(model: CTM) -> dict[str, Any]:
+    return {"iterations": model.n_iter_, "converged": bool(model.converged_)}
+
+
+def prepare_new(model: CTM, X: csr_matrix) -> csr_matrix:
+    return X
+
+
+def infer(model: CTM, documents: csr_matrix, threads: int, setting: dict[str, Any]) -> np.ndarray:
+    return model.set_params(n_jobs=threads).transform(documents)

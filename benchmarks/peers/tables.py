@@ -1,0 +1,162 @@
+"""What was measured, as tables of Markdown."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.peers.cases import CASES, OURS
+from benchmarks.peers.store import Run
+from benchmarks.peers.summary import Standing, good_runs, inference, memory_budget, standing
+
+# What gptm should reach; ratios as in the tables.
+QUALITY, SMALL_QUALITY, SPEED, INFERENCE_SPEED = 0.97, 1.0, 2.0, 5.0
+GROWTH, SECOND_THREAD, ROOFLINE = 6.0, 1.8, 2.0
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown.
+
+    >>> print(table(["a", "b"], [["1", "2"]]))
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    lines = [head, *rows]
+    text = ["| " + " | ".join(cells) + " |" for cells in lines]
+    return "\n".join([text[0], "|" + "---|" * len(head), *text[1:]])
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number with about three digits, or a dash where there is none.
+
+    >>> number(1234.5), number(12.34), number(0.123), number(None), number(float("inf"))
+    ('1,234', '12.3', '0.12', '-', '-')
+    """
+    if value is None or not math.isfinite(value):
+        return "-"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.{digits}f}"
+
+
+def measured_cases(runs: Sequence[Run]) -> list[str]:
+    """Names of the cases that have runs, in the order of `CASES`."""
+    found = {run["case"] for run in runs}
+    return [*(name for name in CASES if name in found), *sorted(found - set(CASES))]
+
+
+def quality_table(runs: Sequence[Run]) -> str:
+    """All libraries in all cases."""
+    rows = []
+    for case in measured_cases(runs):
+        for row in standing(runs, case).rows:
+            rows.append(
+                [
+                    case,
+                    f"**{row.library}**" if row.library == OURS else row.library,
+                    str(row.n_seeds),
+                    number(row.ppl),
+                    number(row.own),
+                    number(row.npmi, 3),
+                    number(row.seconds),
+                    number(row.cpu),
+                    number(row.to_level),
+                    number(row.memory_mb),
+                ]
+            )
+    head = ["case", "library", "seeds", "ppl", "own", "NPMI", "seconds", "of processors"]
+    return table([*head, "seconds to level", "MB"], rows)
+
+
+def inference_table(runs: Sequence[Run]) -> str:
+    """Mixtures of new documents."""
+    rows = []
+    for case in measured_cases(runs):
+        for entry in inference(runs, case):
+            setting = ", ".join(f"{name}={value}" for name, value in entry.setting.items())
+            speed, ppl, ratio = entry.documents_per_second, entry.ppl, entry.ratio
+            rows.append(
+                [case, entry.library, setting, number(speed), number(ppl), number(ratio, 1)]
+            )
+    head = ["case", "library", "setting", "documents per second", "ppl", "gptm is faster by"]
+    return table(head, rows)
+
+
+def targets_table(runs: Sequence[Run], inside: dict[str, Any]) -> str:
+    """What gptm should reach beside what it reaches."""
+    rows: list[list[str]] = []
+
+    def add(what: str, value: float | None, limit: float, at_most: bool) -> None:
+        if value is None:
+            return
+        reached = value <= limit if at_most else value >= limit
+        sign = "at most" if at_most else "at least"
+        rows.append([what, number(value, 3), f"{sign} {limit:g}", "yes" if reached else "no"])
+
+    for case in measured_cases(runs):
+        stand = standing(runs, case)
+        small = case in CASES and CASES[case].K == 3
+        what = f"{case}: perplexity over {stand.best_peer}'s"
+        add(what, stand.quality, SMALL_QUALITY if small else QUALITY, at_most=True)
+        if not small:
+            add(f"{case}: {_race(stand)}", stand.speed, SPEED, at_most=False)
+            for entry in inference(runs, case):
+                if entry.library in ("tomotopy", "scikit-learn"):
+                    what = f"{case}: `transform`, times as fast as {entry.library}"
+                    add(what, entry.ratio, INFERENCE_SPEED, at_most=False)
+        ours = good_runs(runs, case, OURS)
+        if ours:
+            share = statistics.median(run["memory_mb"]["peak"] / memory_budget(run) for run in ours)
+            add(f"{case}: peak memory over its budget", share, 1.0, at_most=True)
+    for what, value, limit, at_most in _inside_targets(inside):
+        add(what, value, limit, at_most)
+    return table(["target", "measured", "wanted", "reached"], rows)
+
+
+def _race(stand: Standing) -> str:
+    return f"times as soon at {number(stand.level)} as the first peer"
+
+
+def _inside_targets(inside: dict[str, Any]) -> list[tuple[str, float, float, bool]]:
+    found = []
+    if "growth" in inside:
+        seconds = list(inside["growth"]["by topics"].values())
+        found.append(
+            ("iteration, 100 topics over 20", seconds[-1] / seconds[0], GROWTH, True),
+        )
+    for K, entry in _by_topics(inside, "threads").items():
+        found.append((f"second thread, {K} topics", entry["ratio"], SECOND_THREAD, False))
+    for K, entry in _by_topics(inside, "roofline").items():
+        found.append((f"document step over its floor, {K} topics", entry["ratio"], ROOFLINE, True))
+    return found
+
+
+def _by_topics(inside: dict[str, Any], name: str) -> dict[str, Any]:
+    """The part of a measurement that has an entry per number of topics."""
+    parts = [part for part in inside.get(name, {}).values() if isinstance(part, dict)]
+    return parts[0] if parts else {}
+
+
+def inside_tables(inside: dict[str, Any]) -> str:
+    """Growth, threads and roofline."""
+    parts = []
+    if "growth" in inside:
+        growth = inside["growth"]
+        rows = [[f"{K} topics", number(s, 3)] for K, s in growth["by topics"].items()]
+        rows += [
+            [f"{int(n):,} tokens, 20 topics", number(s, 3)]
+            for n, s in growth["by tokens, 20 topics"].items()
+        ]
+        parts.append(table(["full5k", "seconds per EM iteration"], rows))
+    for name, head in (
+        ("threads", ["one", "two", "ratio"]),
+        ("roofline", ["document step", "least work", "ratio", "inner iterations per document"]),
+    ):
+        if name in inside:
+            rows = [
+                [K, *(number(entry[column], 3) for column in head)]
+                for K, entry in _by_topics(inside, name).items()
+            ]
+            parts.append(table([f"{name}, topics", *head], rows))
+    return "\n\n".join(parts)
