@@ -8,8 +8,19 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pytest
-from benchmarks.peers import corpora, inside, measuring, report, roofline, scoring, summary, tables
+from benchmarks.peers import (
+    corpora,
+    inside,
+    measuring,
+    report,
+    roofline,
+    running,
+    scoring,
+    summary,
+    tables,
+)
 from benchmarks.peers.__main__ import BENCHMARKS, DATA, in_turn, main
 from benchmarks.peers.cases import CASES, LIBRARIES, Case, chosen
 from benchmarks.peers.running import describe, measure, task_of
@@ -223,6 +234,26 @@ class TestRuns:
         assert "nonsense" in run["error"]
         assert "nonsense" in describe(run)
         assert summary.good_runs([run], "tiny-3") == []
+
+    def test_a_fit_that_hangs_is_ended(self, split_path, monkeypatch):
+        monkeypatch.setattr(running, "LIMIT", 0.3)
+        before = psutil.Process().children()
+        run = measure(task_of(TINY, "gptm", 0), split_path, Path(sys.executable))
+        assert run["error"] == "took longer than 0 s"
+        assert psutil.Process().children() == before
+
+    def test_points_far_from_the_end_are_not_scored(self, split, tmp_path):
+        mixed = [TRUTH + weight * TestScores.topics for weight in (100, 20, 0.1, 0)]
+        for number, topics in enumerate(mixed):
+            np.save(tmp_path / f"topics-{number:03d}.npy", topics)
+        np.save(tmp_path / "theta-000.npy", np.ones((30, 3)))
+        result = {
+            "points": [{"seconds": s, "cpu": s} for s in range(4)],
+            "inference": [{"setting": {}, "seconds": 3.0, "cpu": 3.0}],
+        }
+        found = running.score(tmp_path, result, split)
+        assert [point["seconds"] for point in found["curve"]] == [1, 2, 3]
+        assert found["inference"][0]["documents_per_second"] == 10
 
     def test_libraries_take_turns_in_being_first(self):
         case = CASES["quarter-20"]

@@ -38,7 +38,11 @@ class Split(NamedTuple):
                 f"{name}_indptr": matrix.indptr,
                 f"{name}_shape": np.array(matrix.shape),
             }
-        np.savez(path, **arrays)
+        beside = path.with_suffix(
+            ".tmp.npz"
+        )  # an interrupt leaves no half of a file under its name
+        np.savez(beside, **arrays)
+        beside.replace(path)
 
 
 def load(path: Path) -> Split:

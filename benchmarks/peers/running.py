@@ -20,6 +20,10 @@ from benchmarks.peers.store import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_EVERY = 0.25  # seconds, at the memory of the processes
+LIMIT = 3600.0  # seconds for a fit
+FAR_OFF = (
+    1.3  # times the last perplexity: earlier points of a curve are not worth the time to score them
+)
 # Of BLAS: libraries bring threads or processes of their own, which together would be more than there are cores.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -90,21 +94,31 @@ def _run_process(folder: Path, python: Path) -> tuple[str, float]:
         process = subprocess.Popen(
             command, cwd=ROOT, env=os.environ | ONE_THREAD, stdout=errors, stderr=errors
         )
+        watched = psutil.Process(process.pid)
+        deadline = time.monotonic() + LIMIT
         try:
-            watched = psutil.Process(process.pid)
             while process.poll() is None:
                 if not (folder / FITTED).exists():
                     peak = max(peak, _memory_or_nothing(watched))
+                if time.monotonic() > deadline:
+                    return f"took longer than {LIMIT:.0f} s", peak
                 time.sleep(LOOK_EVERY)
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
+        finally:
+            _end(process, watched)
         if process.returncode == 0:
             return "", peak
         errors.seek(0)
         last = errors.read().strip().splitlines()[-1:] or ["no output"]
         return f"ended with {process.returncode}: {last[0]}", peak
+
+
+def _end(process: subprocess.Popen[bytes], watched: psutil.Process) -> None:
+    """Nothing of a fit is left running, however it ended."""
+    if process.poll() is None:
+        for child in watched.children(recursive=True):
+            child.kill()
+        process.kill()
+        process.wait()
 
 
 def _memory_or_nothing(process: psutil.Process) -> float:
@@ -116,11 +130,15 @@ def _memory_or_nothing(process: psutil.Process) -> float:
 
 def score(folder: Path, result: dict[str, Any], split: corpora.Split) -> Run:
     """The curve, with the common perplexity at each moment, and the scores of the last topics."""
-    curve = []
-    for number, point in enumerate(result["points"]):
-        topics = np.load(folder / f"topics-{number:03d}.npy")
-        value, pseudo_count = scoring.completion(split, topics)
-        curve.append(point | {"ppl": round(value, 2)})
+    points = result["points"]
+    topics = np.load(folder / f"topics-{len(points) - 1:03d}.npy")
+    final, pseudo_count = scoring.completion(split, topics)
+    curve = [points[-1] | {"ppl": round(final, 2)}]
+    for number in range(len(points) - 2, -1, -1):
+        value, _ = scoring.completion(split, np.load(folder / f"topics-{number:03d}.npy"))
+        curve.insert(0, points[number] | {"ppl": round(value, 2)})
+        if value > FAR_OFF * final:
+            break
     inference = []
     for number, entry in enumerate(result["inference"]):
         theta = np.load(folder / f"theta-{number:03d}.npy")
