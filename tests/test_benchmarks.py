@@ -1,5 +1,6 @@
 """The harness that compares gptm with its peers: what it splits, times, scores, keeps and tells."""
 
+import doctest
 import importlib.util
 import itertools
 import json
@@ -11,6 +12,7 @@ import numpy as np
 import psutil
 import pytest
 from benchmarks.peers import (
+    cases,
     corpora,
     inside,
     measuring,
@@ -21,6 +23,7 @@ from benchmarks.peers import (
     summary,
     tables,
 )
+from benchmarks.peers import store as store_module
 from benchmarks.peers.__main__ import BENCHMARKS, DATA, in_turn, main
 from benchmarks.peers.cases import CASES, LIBRARIES, Case, chosen
 from benchmarks.peers.running import describe, measure, task_of
@@ -426,3 +429,10 @@ class TestInside:
         assert list(found["by topics"]) == ["2", "3"]
         assert list(found["by tokens, 20 topics"]) == [str(40 * n) for n in (30, 60, 120)]
         assert json.dumps(found)
+
+
+@pytest.mark.parametrize("module", [cases, report, store_module, summary, tables])
+def test_examples_in_docstrings(module):
+    found = doctest.testmod(module)
+    assert found.attempted > 0
+    assert found.failed == 0
