@@ -71,7 +71,7 @@ def available(settings: Settings) -> dict[str, str]:
 
 
 def digest(name: str, settings: Settings) -> str:
-    """A digest of the documents of a set."""
+    """A digest of the documents of a set and of how their words are counted."""
     return _digest(name, settings.data)
 
 
@@ -87,7 +87,7 @@ def _load(name: str, folder: str | None, quick: bool) -> Documents:
 
 @cache
 def _digest(name: str, folder: str | None) -> str:
-    content = hashlib.sha256()
+    content = hashlib.sha256(json.dumps(WORDS.to_dict()).encode())
     for row in _rows(name, folder):
         content.update(json.dumps([row["text"], row["label"]]).encode())
     return content.hexdigest()

@@ -1,16 +1,20 @@
 """Results of jobs, one JSON file each, so that a run goes on where the last one stopped."""
 
 import hashlib
-import importlib
 import inspect
 import json
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
+from gptm import __version__
 from gptm.reproduce import data
 from gptm.reproduce.jobs import Job, Settings
+
+_PACKAGE = "gptm.reproduce"
 
 
 class Store:
@@ -54,7 +58,7 @@ class Store:
     def put(self, key: str, result: dict[str, Any]) -> None:
         """Keep a result; whoever reads meanwhile finds the old file or the new one, never half of it."""
         content = {"key": key, "fingerprint": self._fingerprints[key], "result": result}
-        text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(content, allow_nan=False) + "\n"
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(key)
         unfinished = path.with_suffix(f".{os.getpid()}.tmp")
@@ -71,17 +75,42 @@ def fingerprint(job: Job, settings: Settings, needed: list[str]) -> str:
         "seed": settings.seed,
         "quick": settings.quick,
         "documents": None if corpus is None else data.digest(corpus, settings),
-        "code": [_digest_of_module(name) for name in (job.run.__module__, data.__name__)],
+        "code": _digest_of_code(job.run),
+        "version": __version__,
         "needed": needed,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @cache
-def _digest_of_module(name: str) -> str:
-    """Of its source; of nothing where it has none, as in a notebook."""
-    try:
-        source = inspect.getsource(importlib.import_module(name))
-    except (OSError, TypeError):
-        source = ""
-    return hashlib.sha256(source.encode()).hexdigest()
+def _digest_of_code(function: Callable[..., Any]) -> str:
+    """Of the source of a function and of all functions, classes and constants of this package that it uses.
+
+    How results are presented is none of these, so that other words and colours need no new run.
+    """
+    seen: dict[str, str] = {}
+    _collect(function, seen)
+    return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
+
+
+def _collect(function: Any, seen: dict[str, str]) -> None:
+    name = f"{function.__module__}.{function.__qualname__}"
+    if name in seen:
+        return
+    seen[name] = inspect.getsource(function)
+    members = vars(function).values() if inspect.isclass(function) else (function,)
+    parts = (getattr(member, "__func__", member) for member in members)
+    for part in filter(inspect.isfunction, parts):
+        for used in _names(part.__code__):
+            value = part.__globals__.get(used)
+            ours = (getattr(value, "__module__", None) or "").startswith(_PACKAGE)
+            if ours and callable(value):
+                _collect(inspect.unwrap(value), seen)
+            elif isinstance(value, int | float | str | tuple | dict):
+                seen[f"{part.__module__}.{used}"] = repr(value)
+
+
+def _names(code: CodeType) -> set[str]:
+    """Names that code uses, also inside its comprehensions and inner functions."""
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return set(code.co_names).union(*map(_names, inner))

@@ -1,0 +1,82 @@
+"""RESULTS.md: what was run, which claims hold, and all tables and figures."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from gptm import __version__
+from gptm.reproduce.data import Documents
+from gptm.reproduce.jobs import Section, Settings, Verdict
+from gptm.reproduce.tables import markdown
+
+_VERDICTS: dict[Verdict, str] = {
+    "yes": "hold",
+    "partly": "hold in part",
+    "within noise": "are within noise",
+    "no": "do not hold",
+}
+
+
+def results_page(
+    sections: Sequence[Section],
+    documents: Mapping[str, Documents],
+    missing: Mapping[str, str],
+    settings: Settings,
+) -> str:
+    """The whole page in Markdown."""
+    parts = [
+        "# The paper's experiments, run again",
+        _how(settings),
+        _sets(documents, missing),
+        "## What holds",
+        _overview(sections),
+    ]
+    parts += [_claims(section) for section in sections if section.claims]
+    for section in sections:
+        parts += [f"## {section.title}", section.text]
+    return "\n\n".join(parts) + "\n"
+
+
+def _how(settings: Settings) -> str:
+    quick = " This is a quick run: few documents, folds and values; its numbers mean little."
+    command = f"gptm reproduce --seed {settings.seed}{' --quick' if settings.quick else ''}"
+    return (
+        "Section 4 of Agovic & Banerjee, *Gaussian Process Topic Models* (UAI 2010), by "
+        f"`{command}` with gptm {__version__}.{quick if settings.quick else ''} All of this page is written by that "
+        "command from the results in `results/`; tables are in `tables/` as CSV too, figures in `figures/`."
+    )
+
+
+def _sets(documents: Mapping[str, Documents], missing: Mapping[str, str]) -> str:
+    rows = [
+        {
+            "set": name,
+            "documents": one.counts.shape[0],
+            "labels": len(set(one.labels)),
+            "words": one.counts.shape[1],
+            "tokens": int(one.counts.sum()),
+            "without a word": one.n_empty,
+        }
+        for name, one in documents.items()
+    ]
+    skipped = [f"{name} is skipped: {why}." for name, why in missing.items() if why]
+    return "\n\n".join([markdown(pd.DataFrame(rows)), *skipped])
+
+
+def _overview(sections: Sequence[Section]) -> str:
+    counted = Counter(claim.holds for section in sections for claim in section.claims)
+    told = [f"{counted[key]} {words}" for key, words in _VERDICTS.items() if counted[key]]
+    return (
+        f"Of {counted.total()} claims judged, {', '.join(told)}. A difference is beyond noise where its 95 % interval "
+        "(Student's t over folds, draws or starts) leaves out zero; folds share training documents, so that these "
+        "intervals are somewhat too narrow. With several sets, a claim holds if it does on all of them, in part if on "
+        "some, and does not if on none and the opposite on some."
+    )
+
+
+def _claims(section: Section) -> str:
+    rows = [
+        {"claim": one.text, "holds": one.holds, "numbers": one.numbers} for one in section.claims
+    ]
+    return f"**{section.title}**\n\n{markdown(pd.DataFrame(rows))}"
