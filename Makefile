@@ -36,4 +36,4 @@ bench-scale: $(READY)
 	$(BIN)/python benchmarks/scale.py
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv benchmarks/.venv-peers benchmarks/.splits .pytest_cache .mypy_cache .ruff_cache
