@@ -159,3 +159,9 @@ def test_scores_may_do_without_a_column_too():
 def test_categories_stay_categories_whatever_their_names():
     frame = pd.DataFrame({"year": pd.Categorical(["1990", "1991"] * 10)})
     assert k.auto_kernel(frame) == k.Categorical("year")
+
+
+def test_links_to_ids_that_repeat_are_left_out_with_the_reason(caplog):
+    table = pd.DataFrame({"post": ["a", "b", "c", "c"], "cites": [["b"], ["a"], ["a"], ["b"]]})
+    assert k.auto_kernel(table) is None
+    assert "'cites' (the ids that it links to, in column 'post', repeat; make them" in caplog.text

@@ -214,6 +214,16 @@ def test_fit_tells_what_it_did(fitted):
     assert "coffee" in result.stderr or "espresso" in result.stderr
 
 
+def test_fit_says_how_to_go_on_with_the_same_options(csv, tmp_path):
+    target = tmp_path / "my model.gptm"
+    given = ["--text", "body", "-k", "matern(date)", "--column", "source=ignore"]
+    result = ok("fit", csv, "-t", 2, *given, "-o", target)
+    again = f"{csv} --text body --column source=ignore --kernel 'matern(date)'"
+    assert f"  gptm evaluate {again} --topics 2  does" in result.stderr
+    assert f"  gptm search {again}  how" in result.stderr
+    assert f"gptm report '{target}' -o report.html" in result.stderr
+
+
 def test_fit_is_quiet_if_asked(csv, tmp_path):
     result = ok("fit", csv, "-t", 2, "-k", "none", "--quiet", "-o", tmp_path / "m.gptm")
     assert result.stdout == ""
@@ -609,6 +619,11 @@ def test_effects_of_one_term_at_a_time(fitted):
     assert "Did you mean 'date'?" in text
 
 
+def test_effects_show_dates_without_times_where_days_suffice(fitted):
+    text = ok("effects", fitted[0], "--term", "date", "--topic", 0, "--points", 7).stdout
+    assert not re.search(r"T\d\d:", text)
+
+
 def test_effects_say_what_their_numbers_mean(fitted):
     result = ok("effects", fitted[0], "--term", "date", "--topic", 0)
     assert len(result.stdout.splitlines()) == 11
@@ -767,7 +782,7 @@ def test_evaluate(csv, tmp_path):
     assert "±" not in rows[1]
     assert by_name["CTM"]["change_5"] is None
     path = tmp_path / "scores.csv"
-    ok(*given, "-o", path, "-q")
+    assert f"2 rows in {path}" in ok(*given, "-o", path).stderr
     assert list(pd.read_csv(path)["model"]) == ["GPTM", "CTM"]
 
 

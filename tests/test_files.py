@@ -282,6 +282,26 @@ def test_ids_are_guessed(tmp_path):
     assert kinds_of(tmp_path, {"year": [1, 2, 3, 4]}).corpus.ids is None
 
 
+def test_links_tell_what_the_ids_are_although_one_repeats(tmp_path):
+    posts = [f"p{i}" for i in range(30)]
+    columns = {
+        "post": [*posts, "p7"],
+        "cites": ["", *posts],
+        "url": [f"http://example.org/{i}" for i in range(31)],
+    }
+    reading = kinds_of(tmp_path, columns)
+    assert reading.columns.id == "post"
+    assert reading.columns["post"].why == "hardly any repeats, and 'cites' links to it"
+    assert reading.columns.kinds["cites"] == "links"
+    assert problem(reading, "duplicate id").count == 1
+
+
+def test_what_is_no_text_is_refused(tmp_path):
+    path = put(tmp_path, "model.gptm", b"\x10\x00\x00\x00{},\x00\xff\n" * 9)
+    with pytest.raises(ValueError, match=r"model\.gptm is no text.*Expected a table"):
+        files.read(path)
+
+
 def test_a_copy_of_the_ids_is_no_column_of_links(tmp_path):
     reading = kinds_of(tmp_path, {"id": list("abcd"), "name": list("abcd")})
     assert reading.columns.kinds == {"id": "id", "name": "note", "body": "text"}

@@ -27,7 +27,7 @@ def topics(
         from gptm.persistence import load
 
         table = load(path).topics(words)
-    if write_table(table.rename_axis("topic").reset_index(), output):
+    if write_table(session, table.rename_axis("topic").reset_index(), output):
         return
     rows = topic_rows(table.assign(words=table[by]))
     data = table.rename_axis("topic").reset_index()

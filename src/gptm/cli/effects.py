@@ -76,7 +76,7 @@ def effects(
         for one in chosen
     ]
     found = pd.concat(tables, ignore_index=True)
-    if write_table(found, output):
+    if write_table(session, found, output):
         return
     session.answer(found, lambda: _print_frame(found))
     session.say(f"\n{_DIFFERENCE if against else _MEANING}")
@@ -189,8 +189,17 @@ def _number_or_text(text: str) -> Any:
 
 def _print_frame(frame: Any) -> None:
     numbers = [name for name in frame if frame[name].dtype.kind in "if"]
-    rows = list(zip(*(map(_cell, frame[name]) for name in frame), strict=True))
+    shown = {name: _days(frame[name]) for name in frame}
+    rows = list(zip(*(map(_cell, shown[name]) for name in frame), strict=True))
     print_table(rows, [str(name) for name in frame], [str(name) for name in numbers])
+
+
+def _days(values: Any) -> Any:
+    """Dates without the time, where days tell them apart; even steps fall on any time of a day."""
+    if values.dtype.kind != "M":
+        return values
+    days = values.dt.normalize()
+    return days if days.nunique() == values.nunique() else values
 
 
 def _cell(value: Any) -> str:

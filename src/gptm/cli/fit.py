@@ -1,5 +1,6 @@
 """`gptm fit`: from a file to a model."""
 
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +15,7 @@ from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 from gptm.cli.tables import readable, topic_rows
 
 _KEEPING = "Model file"
+_STEP = 60  # characters of a command, beyond which its explanation is not aligned with the others
 
 
 def fit(
@@ -79,7 +81,8 @@ def fit(
         ).fit(reading.corpus)
     interrupted = not fitted.converged_ and fitted.n_iter_ < model.max_iter
     _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
-    _conclude(session, fitted, reading, file, target, interrupted)
+    again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
+    _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
     return INTERRUPTED if interrupted else OK
 
 
@@ -131,7 +134,7 @@ def tell_reading(session: Session, reading: Any) -> None:
 
 
 def _conclude(
-    session: Session, model: Any, reading: Any, file: str, target: str, interrupted: bool
+    session: Session, model: Any, reading: Any, again: str, target: str, interrupted: bool
 ) -> None:
     table = model.topics(8)
     state = (
@@ -146,15 +149,17 @@ def _conclude(
     if target == "-":
         return
     session.say(f"\n{'the model so far is' if interrupted else 'model'} saved in {target}")
+    path = shlex.quote(target)
     steps = {
-        f"gptm report {target} -o report.html": "a page to look at",
-        f"gptm transform {target} NEW.csv": "topics of other documents",
-        f"gptm evaluate {file}": "does the side information help?",
-        f"gptm search {file}": "how many topics?",
+        f"gptm report {path} -o report.html": "a page to look at",
+        f"gptm transform {path} NEW.csv": "topics of other documents",
+        f"gptm evaluate {again} --topics {model.n_components}": "does the side information help?",
+        f"gptm search {again}": "how many topics?",
     }
     session.say("what to try next:")
+    width = min(_STEP, max(map(len, steps)))
     for command, what in steps.items():
-        session.say(f"  {command:<{max(map(len, steps))}}  {what}")
+        session.say(f"  {command:<{width}}  {what}")
     if session.json:
         session.answer(summary(model, reading, target, state), lambda: None)
 

@@ -1,8 +1,9 @@
 """Options that several commands take, in groups, and how their texts are read."""
 
 import re
+import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 import typer
@@ -262,6 +263,26 @@ class ModelOptions:
             "tol": self.tol,
             "seed_words": parse_seed_words(self.seed_words),
         }
+
+
+def as_given(*groups: Any) -> str:
+    """The options of groups as they would be typed; those at their defaults are left out.
+
+    Examples
+    --------
+    >>> as_given(FileOptions(text="title,body", column=["year=category"], strict=True))
+    '--text title,body --column year=category --strict'
+    """
+    typed: list[str] = []
+    for group in groups:
+        for one in fields(group):
+            value, option = getattr(group, one.name), "--" + one.name.replace("_", "-")
+            if value is True:
+                typed.append(option)
+            elif value != one.default:
+                several = value if isinstance(value, list) else [value]
+                typed += [f"{option} {shlex.quote(str(part))}" for part in several]
+    return " ".join(typed)
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -85,11 +85,12 @@ def model_file(model: str) -> Iterator[str]:
         yield str(path)
 
 
-def write_table(frame: Any, output: str | None) -> bool:
-    """Write a table to a file, if one was named; its name says the format."""
+def write_table(session: Session, frame: Any, output: str | None) -> bool:
+    """Write a table to a file, if one was named, and say so; its name says the format."""
     if output is None or output == "-":
         return False
     from gptm import files
 
     files.write_table(frame, output, None)
+    session.say(f"{len(frame):,} rows in {output}")
     return True

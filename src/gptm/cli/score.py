@@ -115,7 +115,7 @@ def _shares(text: str) -> list[float]:
 def _conclude(session: Session, found: Any, output: str | None) -> int:
     """Print what came out; after Ctrl-C that is what has been done so far."""
     table = found.table.reset_index()
-    if not write_table(table, output):
+    if not write_table(session, table, output):
         text, conclusion = found._printed()
         text = text.reset_index()
         names = [str(name) for name in text]

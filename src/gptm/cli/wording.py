@@ -5,7 +5,6 @@ import re
 # Settings that occur in advice; kernels print settings of their own, such as id='key', which must stay as they are.
 _PHRASES = (
     (r"\bkinds=\{'([^']+)': '([^']+)'\}", r"--column '\1=\2'"),
-    (r"\bkinds=\{\.\.\.: '([^']+)'\}( or '[^']+')?", r"--column NAME=\1\2"),
     (r"\bkinds\[('[^']*')\]", r"--column for \1"),
     (r"\b(text|encoding|format|vocabulary)='\.\.\.'", r"--\1"),
     (r"\b(text|encoding|format)='([^']*)'", r"--\1 \2"),

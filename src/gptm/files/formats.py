@@ -1,6 +1,7 @@
 """Which format a file is in, and its rows."""
 
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -95,7 +96,7 @@ def open_source(
     stack = ExitStack()
     source = stack.enter_context(Input(path, progress))
     try:
-        return _open_file(source, found or _sniffed(source), encoding, log, stack)
+        return _open_file(source, found or _sniffed(source, encoding), encoding, log, stack)
     except BaseException:
         stack.close()
         raise
@@ -118,7 +119,7 @@ def _open_file(
     return Source(format, rows, source.report, stack)
 
 
-def _sniffed(source: Input) -> str:
+def _sniffed(source: Input, encoding: str) -> str:
     """The format by the first bytes: JSON by its brackets, Parquet by its mark, else a table."""
     start = source.peek().removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:4] == b"PAR1":
@@ -130,6 +131,12 @@ def _sniffed(source: Input) -> str:
     if start[:4] == b"PK\x03\x04":
         raise ValueError(
             f"{source.name} is a spreadsheet or an archive. Save the table as CSV (in UTF-8), or unpack the archive."
+        )
+    wide = start[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) or any(n in encoding for n in ("16", "32"))
+    if b"\0" in start and not wide:
+        raise ValueError(
+            f"{source.name} is no text: it holds bytes that texts do not have. Expected a table (CSV, JSON lines, "
+            "Parquet), or lines of text."
         )
     return "jsonl" if start[:1] in (b"{", b"[") else "csv"
 

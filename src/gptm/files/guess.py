@@ -86,17 +86,26 @@ def guess_id(candidates: Table) -> tuple[str, str] | None:
     for name, cells in candidates.items():
         if _ID_NAMES.fullmatch(name) and _distinct(cells) >= 0.9 * len(cells) > 0:
             return name, f"is called {name!r}"
-    unique = [name for name, cells in candidates.items() if len(cells) and _is_unique(cells)]
-    for name in unique:
-        if name.lower().endswith(_ID_ENDINGS):
+    for name, cells in candidates.items():
+        if len(cells) and _may_be_linked_to(cells):
+            ids = rows_by_id([as_name(cell).strip() for cell in cells])
+            for other, linking in candidates.items():
+                if other != name and _are_links(linking, ids):
+                    return name, f"hardly any repeats, and {other!r} links to it"
+    for name, cells in candidates.items():
+        if name.lower().endswith(_ID_ENDINGS) and len(cells) and _is_unique(cells):
             return name, "all different, and called like an id"
-    for name in unique:
-        if any(as_number(cell) is None for cell in islice(candidates[name], 50)):
-            ids = rows_by_id([as_name(cell).strip() for cell in candidates[name]])
-            for other, cells in candidates.items():
-                if other != name and _are_links(cells, ids):
-                    return name, f"all different, and {other!r} links to it"
     return None
+
+
+def _may_be_linked_to(cells: Cells) -> bool:
+    """Whether cells are names that hardly repeat: a repeated id is told of, and links should not suffer from it."""
+    head = list(islice(cells, 50))
+    if any(is_missing(cell) or not isinstance(cell, str | int) for cell in head):
+        return False
+    if all(as_number(cell) is not None for cell in head):
+        return False
+    return _distinct(cells) >= _MOST * len(cells)
 
 
 def rows_by_id(ids: Sequence[str]) -> Ids:

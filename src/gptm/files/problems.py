@@ -27,14 +27,8 @@ _KINDS = {
     "empty text": ("kept as empty documents", ""),
     "duplicate id": ("kept", "Links need ids that are all different."),
     "missing id": ("named by their rows", ""),
-    "not a number": (
-        "taken for missing in a column of numbers",
-        "Mend them, or say kinds={...: 'category'}.",
-    ),
-    "not a date": (
-        "taken for missing in a column of dates",
-        "Mend them, or say kinds={...: 'category'}.",
-    ),
+    "not a number": ("taken for missing in a column of numbers", ""),
+    "not a date": ("taken for missing in a column of dates", ""),
     "ambiguous dates": ("day/month or month/day", ""),
     "dates and others": ("no dates in a column of dates, which is not taken for one", ""),
     "repeated column": ("numbered", ""),

@@ -161,6 +161,7 @@ def _note_odd(
     remedy: str = "",
 ) -> None:
     """Note the cells that hold something, but nothing of the column's kind."""
+    remedy = remedy or f"Mend them, or say kinds={{{name!r}: 'category'}}."
     for cell, is_odd, line in zip(cells, odd, lines, strict=True):
         if is_odd and not is_missing(cell):
             log.add(problem, line, f"column {name!r} holds {str(cell)[:40]!r}", remedy=remedy)

@@ -110,16 +110,21 @@ def _sequence_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
         is_vector = points.shape[1] > 1
     except ValueError:
         is_vector = False
+    reason = "its lists hold neither ids of documents nor vectors of one length"
     for column in (None, *(other for other in frame.columns if other != name)):
         names = frame.index.to_series() if column is None else frame[column]
         if isinstance(names, pd.DataFrame) or any(isinstance(v, _SEQUENCES) for v in names):
             continue
         ids = level_names(names)
         known = linked & set(ids)
-        if len(set(ids)) < len(ids) or 2 * len(known) < len(linked):
+        if 2 * len(known) < len(linked):
+            continue
+        if len(set(ids)) < len(ids):
+            where = "the table's index" if column is None else f"column {column!r}"
+            reason = f"the ids that it links to, in {where}, repeat; make them all different"
             continue
         if any(known & set(links) - {own} for own, links in zip(ids, lists, strict=True)):
             return Graph(name, id=column)
     if is_vector:
         return Embedding(name)
-    return "its lists hold neither ids of documents nor vectors of one length"
+    return reason

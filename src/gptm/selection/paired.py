@@ -94,5 +94,5 @@ def _written(change: float, error: float) -> str:
     if np.isnan(change):
         return ""
     digits = 2 if error < 0.001 else 1
-    text = f"{100 * change:+.{digits}f} %"
+    text = f"{round(100 * change, digits) + 0.0:+.{digits}f} %"  # which is never -0.0
     return text if np.isnan(error) else f"{text} ± {100 * error:.{digits}f}"
