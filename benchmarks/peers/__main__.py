@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import signal
 import sys
 from pathlib import Path
 
@@ -131,4 +132,6 @@ def in_turn(case: Case, libraries: list[str], n_seeds: int) -> list[Run]:
 
 
 if __name__ == "__main__":
+    # As after Ctrl-C: the fit that runs is ended with us, and what is measured stays.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())
