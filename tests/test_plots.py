@@ -400,6 +400,20 @@ def test_one_value_is_enough(told, monkeypatch):
     plots.plot_effects(told, "place").get_figure().canvas.draw()
 
 
+def test_columns_that_are_held_are_told_and_not_drawn():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0, 10, (2, 40))
+    X = np.array([[9, 9, 1, 1] if one > 5 else [1, 1, 9, 9] for one in x])
+    model = GPTM(2, kernel=k.RBF("x", "y"), random_state=0).fit(X, metadata={"x": x, "y": y})
+    ax = plots.plot_effects(model, 0)
+    assert ax.get_xlabel() == "x"
+    assert ax.get_title("left") == f"y = {np.median(y):.4g}"
+    assert [len(line.get_xdata()) for line in ax.lines[:2]] == [50, 50]
+    places = pd.DataFrame({"x": [1.0, 9.0, 1.0, 9.0], "y": [1.0, 1.0, 9.0, 9.0]})
+    ax = plots.plot_effects(model, 0, 1, at=places)
+    assert ax.collections[0].get_array().shape == (2, 2)
+
+
 def test_wrong_choices_say_what_there_is(told):
     with pytest.raises(ValueError, match="kind must be one of 'contrast', 'share'; got 'ratio'"):
         plots.plot_effects(told, "date", kind="ratio")
@@ -518,9 +532,9 @@ def test_documents_are_at_their_principal_components(ctm):
     assert_allclose(shares, pca.explained_variance_ratio_)
     assert (directions[np.abs(directions).argmax(0), [0, 1]] > 0).all()
     ax = plots.plot_documents(ctm, 0)
-    drawn = np.concatenate([dots.get_offsets() for dots in ax.collections[:2]])
-    assert_allclose(drawn, places)
-    assert_allclose(ax.collections[1].get_array(), ctm.doc_topics_[:, 0])
+    upwards = np.argsort(ctm.doc_topics_[:, 0], kind="stable")  # large shares over small ones
+    assert_allclose(ax.collections[1].get_offsets(), places[upwards])
+    assert_allclose(ax.collections[1].get_array(), ctm.doc_topics_[upwards, 0])
 
 
 def test_documents_are_those_of_the_kernel_where_there_is_one(told):
@@ -528,7 +542,8 @@ def test_documents_are_those_of_the_kernel_where_there_is_one(told):
     for of, positions in ((None, means), ("means", means), ("logits", logits)):
         ax = plots.plot_documents(told, 0, of=of)
         places = _principal_plane(positions - positions.mean(1, keepdims=True))[0]
-        assert_allclose(ax.collections[1].get_offsets(), places)
+        upwards = np.argsort(told.doc_topics_[:, 0], kind="stable")
+        assert_allclose(ax.collections[1].get_offsets(), places[upwards])
 
 
 def test_documents_by_their_largest_topic(ctm):

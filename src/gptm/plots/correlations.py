@@ -60,6 +60,8 @@ def plot_topic_correlations(
     check_number("threshold", threshold, least=0.0)
     graph = model.topic_graph(-1.0, of=of, n_words=n_words, feature_names=feature_names)
     ax = new_axes(ax, (7.0, 5.4))
+    from matplotlib.patheffects import withStroke
+
     places = _layout(graph)
     for i, j, correlation in graph.edges(data="weight"):
         if abs(correlation) < threshold:
@@ -76,9 +78,10 @@ def plot_topic_correlations(
         lw=0.8,
         zorder=2,
     )
+    look = {"ha": "center", "va": "center", "fontsize": SMALL, "linespacing": 0.95, "zorder": 3}
+    halo = [withStroke(linewidth=2.0, foreground="0.94")]  # words may be wider than their disc
     for place, label in zip(places, topic_labels(model, n_words, feature_names), strict=True):
-        text = label.replace(", ", "\n")
-        ax.text(*place, text, ha="center", va="center", fontsize=SMALL, linespacing=0.95, zorder=3)
+        ax.text(*place, label.replace(", ", "\n"), path_effects=halo, **look)
     _explain_lines(ax)
     ax.margins(0.12)
     ax.set_axis_off()

@@ -159,10 +159,14 @@ def _as_coloring(title: str, values: pd.Series) -> Coloring:
 
 
 def _draw_numbers(ax: Any, places: Array, coloring: Coloring, dots: dict[str, Any]) -> None:
-    known = ~np.isnan(coloring.values)
-    ax.scatter(*places[~known].T, color="0.85", **dots)
-    limits = {"vmin": 0.0} if coloring.kind == "shares" else {}
-    drawn = ax.scatter(*places[known].T, c=coloring.values[known], cmap=COLOR_MAP, **limits, **dots)
+    missing = np.isnan(coloring.values)
+    ax.scatter(*places[missing].T, color="0.85", **dots)
+    rows = np.flatnonzero(~missing)
+    limits = {}
+    if coloring.kind == "shares":
+        limits = {"vmin": 0.0}
+        rows = rows[np.argsort(coloring.values[rows], kind="stable")]  # the few large ones on top
+    drawn = ax.scatter(*places[rows].T, c=coloring.values[rows], cmap=COLOR_MAP, **limits, **dots)
     bar = ax.get_figure().colorbar(drawn, ax=ax, pad=0.02)
     bar.solids.set_alpha(1.0)
     bar.outline.set_visible(False)

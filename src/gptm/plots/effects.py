@@ -15,6 +15,7 @@ from gptm.plots.ranks import draw_documents, draw_levels
 from gptm.seeds import topic_numbers
 
 CURVES = 6  # topics, where none are named: as many as there are colours
+POINTS = 200  # along a column, so that curves look smooth
 DOTS = 3  # topics beside each other at one category
 _VALUES = ("contrast", "share")
 _FIXED = {"term", "topic"} | {v + end for v in _VALUES for end in ("", "_low", "_high")}
@@ -26,7 +27,7 @@ def plot_topics_over_time(
     topics: Any = None,
     level: float = 0.9,
     *,
-    n_points: int = 200,
+    n_points: int = POINTS,
     feature_names: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
@@ -88,8 +89,9 @@ def plot_effects(
     """What one term of the kernel says of topics, with credible intervals.
 
     Along a column of dates or numbers these are curves; for categories dots with bars, the largest on top; where the
-    term knows documents only, as links do, bars for the documents at either end. A term of several columns
-    is drawn for one topic: a curve for each category, or a map of two columns of numbers.
+    term knows documents only, as links do, bars for the documents at either end. Of a term of several columns of
+    numbers the first varies, and the title tells where the others are held. Where `at` varies several columns, one
+    topic is drawn: a curve for each category, or a map of two columns of numbers.
 
     Parameters
     ----------
@@ -127,6 +129,8 @@ def plot_effects(
     check_terms(model)
     if topics is not None:
         topics = topic_numbers(model, topics)
+    if _reads_one_column(model, term):
+        options = {"n_points": POINTS} | options
     table = model.effects(term, level=level, **options)
     if len(table) == 0:
         raise ValueError(
@@ -145,6 +149,14 @@ def _draw(
 ) -> Any:
     """The picture that suits the columns of a table of effects."""
     columns = _columns(table)
+    held = [column for column in columns if table[column].nunique(dropna=False) == 1]
+    if 0 < len(held) < len(columns):  # the others vary, and these are told
+        where = ", ".join(f"{column} = {_told(table[column].iloc[0])}" for column in held)
+        ax = _draw(model, table.drop(columns=held), topics, kind, labels, ax)
+        ax.set_title(
+            ", ".join(filter(None, [ax.get_title("left"), where])), loc="left", fontsize="medium"
+        )
+        return ax
     along = [column for column in columns if _is_continuous(table[column])]
     if columns == ["document"]:
         topic = _choose_one(table, kind, topics, model, "of single documents")
@@ -225,6 +237,15 @@ def _candidates(model: Any, terms: list[str], column: str | None) -> list[str]:
     ]
 
 
+def _reads_one_column(model: Any, term: str | int) -> bool:
+    """Whether a term, by its name, number or column, is a curve or a row of categories; a map has points enough."""
+    kernel = getattr(model, "kernel_", None)
+    parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
+    named = dict(zip(model.terms_, parts, strict=False)) | dict(enumerate(parts))
+    part = named.get(term)
+    return term not in named or (part is not None and len(part.column_names()) == 1)
+
+
 def _columns(table: pd.DataFrame) -> list[str]:
     """The columns of the metadata, or document, that a table of effects speaks of."""
     return [name for name in table.columns if name not in _FIXED]
@@ -237,6 +258,12 @@ def _is_date(values: pd.Series) -> bool:
 def _is_continuous(values: pd.Series) -> bool:
     is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
     return bool(values.name != "document" and (is_number or _is_date(values)))
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, pd.Timestamp):
+        return str(value.date())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _joined(levels: pd.DataFrame) -> pd.Series:
