@@ -55,6 +55,8 @@ class Claim(NamedTuple):
     text: str
     holds: Verdict
     numbers: str
+    under: str = ""  # which inference and score, where the same is judged by several
+    tally: str = ""  # on how many sets it holds, as in "3 of 5"
 
 
 class Section(NamedTuple):
@@ -63,6 +65,7 @@ class Section(NamedTuple):
     title: str
     text: str
     claims: tuple[Claim, ...] = ()
+    summary: str = ""  # a few sentences for the top of the page
 
 
 class Experiment(Protocol):

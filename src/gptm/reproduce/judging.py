@@ -1,6 +1,5 @@
 """Whether one model is better than another: differences within folds, and what they say of a claim."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -68,11 +67,9 @@ def verdict(differences: Sequence[Difference]) -> Verdict:
     return "partly" if -1 in signs else "no"
 
 
-def claim_lower(text: str, by_corpus: Mapping[str, Difference]) -> Claim:
+def claim_lower(text: str, by_corpus: Mapping[str, Difference], under: str = "") -> Claim:
     """The claim that a model has lower values than another, judged on each set."""
     differences = list(by_corpus.values())
-    words = {-1: "lower", 0: "within noise", 1: "higher"}
-    counted = Counter(difference.sign for difference in differences)
-    counts = ", ".join(f"{words[sign]} on {counted[sign]}" for sign in words if counted[sign])
     numbers = "; ".join(f"{corpus} {difference}" for corpus, difference in by_corpus.items())
-    return Claim(text, verdict(differences), f"{counts} ({numbers})")
+    lower = sum(difference.sign < 0 for difference in differences)
+    return Claim(text, verdict(differences), numbers, under, f"{lower} of {len(differences)}")

@@ -29,12 +29,15 @@ def results_page(
         "# The paper's experiments, run again",
         _how(settings),
         _sets(documents, missing),
-        "## What holds",
+        "## In short",
+        *(f"- **{section.title}.** {section.summary}" for section in sections if section.summary),
         _overview(sections),
+        *(_verdicts(section) for section in sections if section.claims),
     ]
-    parts += [_claims(section) for section in sections if section.claims]
     for section in sections:
         parts += [f"## {section.title}", section.text]
+        if section.claims:
+            parts += ["### The claims in numbers", _claims(section)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -69,14 +72,26 @@ def _overview(sections: Sequence[Section]) -> str:
     told = [f"{counted[key]} {words}" for key, words in _VERDICTS.items() if counted[key]]
     return (
         f"Of {counted.total()} claims judged, {', '.join(told)}. A difference is beyond noise where its 95 % interval "
-        "(Student's t over folds, draws or starts) leaves out zero; folds share training documents, so that these "
-        "intervals are somewhat too narrow. With several sets, a claim holds if it does on all of them, in part if on "
-        "some, and does not if on none and the opposite on some."
+        "(Student's t over folds, draws or starts) leaves out zero; folds share training documents, so that this is "
+        "approximate. With several sets, a claim holds (yes) if it does on all of them, partly if on some, and does "
+        "not (no) if on none and the opposite on some. In brackets: on how many it holds beyond noise."
     )
+
+
+def _verdicts(section: Section) -> str:
+    """A row for each claim, a column for each way to judge it."""
+    rows: dict[str, dict[str, str]] = {}
+    for claim in section.claims:
+        tally = f" ({claim.tally})" if claim.tally else ""
+        rows.setdefault(claim.text, {})[claim.under or "holds"] = f"{claim.holds}{tally}"
+    table = pd.DataFrame.from_dict(rows, orient="index").fillna("").rename_axis("claim")
+    return f"**{section.title}**\n\n{markdown(table.reset_index())}"
 
 
 def _claims(section: Section) -> str:
     rows = [
-        {"claim": one.text, "holds": one.holds, "numbers": one.numbers} for one in section.claims
+        {"claim": one.text, "by": one.under, "holds": one.holds, "numbers": one.numbers}
+        for one in section.claims
     ]
-    return f"**{section.title}**\n\n{markdown(pd.DataFrame(rows))}"
+    table = pd.DataFrame(rows)
+    return markdown(table if table["by"].any() else table.drop(columns="by"))

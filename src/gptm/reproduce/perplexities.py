@@ -1,6 +1,6 @@
 """Results of folds as tables: means with deviations, the paper's beside them, and differences within folds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ SCORES = {
     "completion_20": "completion, 20 % seen",
     "completion_5": "completion, 5 % seen",
 }
-INFERENCES = {"map": "the paper's inference", "variational": "default inference"}
+INFERENCES = {"map": "the paper's inference", "variational": "the default inference"}
 
 
 class Column(NamedTuple):
@@ -61,7 +61,7 @@ class Comparison(NamedTuple):
     def difference(self, corpus: str, first: str, second: str) -> Difference:
         return Difference.of(self.folds[corpus, first], self.folds[corpus, second])
 
-    def claim(self, text: str, *pairs: tuple[str, str]) -> Claim:
+    def claim(self, text: str, under: str, *pairs: tuple[str, str]) -> Claim:
         """That the first model of each pair is lower than the second."""
         differences = {
             corpus if len(pairs) == 1 else f"{corpus} {first}": self.difference(
@@ -70,7 +70,15 @@ class Comparison(NamedTuple):
             for corpus in self.corpora
             for first, second in pairs
         }
-        return claim_lower(text, differences)
+        return claim_lower(text, differences, under)
+
+    def change(self, first: str, second: str) -> float:
+        """By how many percent the first model is above the second, mean over folds and sets."""
+        logs = [
+            np.mean(np.log(self.folds[corpus, first])) - np.mean(np.log(self.folds[corpus, second]))
+            for corpus in self.corpora
+        ]
+        return float(100 * np.expm1(np.mean(logs)))
 
     def write(
         self, out: Path, name: str, reported: Mapping[str, Mapping[str, Reported]] | None = None
@@ -111,6 +119,16 @@ class Comparison(NamedTuple):
 def _written(values: Sequence[float]) -> str:
     mean = np.mean(values)
     return "none" if np.isnan(mean) else f"{mean:.0f} ± {np.std(values, ddof=1):.0f}"
+
+
+def changes_in_words(found: Mapping[str, Comparison], named: Callable[[str], str]) -> str:
+    """By how much models are above or below the first one, for each way to judge them."""
+    told = []
+    for under, one in found.items():
+        first, *others = (column.name for column in one.columns)
+        parts = [f"{named(name)} {one.change(name, first):+.1f} %" for name in others]
+        told.append(f"  - {under}: {', '.join(parts)}")
+    return f"Perplexity against that of {named(first)}, mean over the sets:\n" + "\n".join(told)
 
 
 def choices(

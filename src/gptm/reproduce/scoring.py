@@ -112,9 +112,10 @@ def grid(kernel: str, quick: bool) -> list[dict[str, float]]:
     The diagonal c of eq. 21 is the smallest that makes the kernel positive definite; that of eq. 22 is a multiple
     of gamma.
     """
-    scales = (0.3, 3.0) if quick else (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
     if kernel == "ki":
-        return [{"scale": scale} for scale in scales]
+        wide = (0.01, 1.0) if quick else (0.001, 0.01, 0.1, 1.0, 10.0)
+        return [{"scale": scale} for scale in wide]
+    scales = (0.3, 3.0) if quick else (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
     if kernel == "ml":
         ratios = (2.0,) if quick else (1.1, 2.0)
         return [{"gamma": scale, "ratio": ratio} for scale in scales for ratio in ratios]

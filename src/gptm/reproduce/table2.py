@@ -6,9 +6,16 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
+from gptm.reproduce.jobs import Job, Section, Settings
 from gptm.reproduce.paper import TABLE2
-from gptm.reproduce.perplexities import INFERENCES, SCORES, Column, Comparison, choices
+from gptm.reproduce.perplexities import (
+    INFERENCES,
+    SCORES,
+    Column,
+    Comparison,
+    changes_in_words,
+    choices,
+)
 from gptm.reproduce.scoring import (
     CTM_VARIANT,
     Score,
@@ -86,28 +93,32 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
     """A table for each inference and score, with differences within folds."""
     sets, folds = corpora(settings), n_folds(settings)
     text, claims = [_INTRODUCTION.format(folds=folds)], []
+    found_under: dict[str, Comparison] = {}
     for part in _parts():
         found = Comparison.of(results, part.columns, part.score, sets, folds)
         reported = TABLE2 if part.score == "conditional" else None
-        heading = f"{INFERENCES[part.inference]}, {SCORES[part.score]}"
+        under = f"{INFERENCES[part.inference]}, {SCORES[part.score]}"
         text += [
-            f"### {heading[0].upper()}{heading[1:]}",
+            f"### {under[0].upper()}{under[1:]}",
             found.write(out, part.name, reported),
             "Differences within folds, mean ± standard error; * beyond noise:",
             found.write_differences(out, f"{part.name}-differences", part.pairs),
         ]
         if part.inference == "map":
             text.append(_tuned(results, part, sets))
-        claims += [_claim(found, part, first, second) for first, second in part.pairs]
+        claims += [
+            found.claim(f"{_named(first)} is below {_named(second)}", under, (first, second))
+            for first, second in part.pairs
+        ]
+        found_under[under] = found
     text += [_IDENTITY, _near(results, out, sets), *_presented_beyond(results, out, sets, folds)]
-    return Section("Table 2: GPTM against CTM", "\n\n".join(text), tuple(claims))
+    title = "Table 2: GPTM against CTM"
+    return Section(title, "\n\n".join(text), tuple(claims), changes_in_words(found_under, _named))
 
 
-def _claim(found: Comparison, part: _Part, first: str, second: str) -> Claim:
+def _named(column: str) -> str:
     names = {"CTM": "CTM", "identity": "a kernel that says nothing"}
-    than = names.get(second, f"GPTM-{second}")
-    how = f"{INFERENCES[part.inference]}, {SCORES[part.score]}"
-    return found.claim(f"GPTM-{first} is below {than} ({how})", (first, second))
+    return names.get(column, f"GPTM-{column}")
 
 
 def _tuned(results: Mapping[str, dict[str, Any]], part: _Part, sets: list[str]) -> str:

@@ -9,7 +9,14 @@ import pandas as pd
 
 from gptm.reproduce.jobs import Job, Section, Settings
 from gptm.reproduce.paper import TABLE2, TABLE6
-from gptm.reproduce.perplexities import INFERENCES, SCORES, Column, Comparison, choices
+from gptm.reproduce.perplexities import (
+    INFERENCES,
+    SCORES,
+    Column,
+    Comparison,
+    changes_in_words,
+    choices,
+)
 from gptm.reproduce.scoring import (
     Score,
     Variant,
@@ -91,12 +98,13 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
     """A table for each inference and score, and what eq. 23 makes of the scale of the kernel."""
     sets, folds = corpora(settings), n_folds(settings)
     text, claims = [_INTRODUCTION.format(folds=folds)], []
+    found_under: dict[str, Comparison] = {}
     for part in _parts():
         found = Comparison.of(results, part.columns, part.score, sets, folds)
-        how = f"{INFERENCES[part.inference]}, {SCORES[part.score]}"
+        under = f"{INFERENCES[part.inference]}, {SCORES[part.score]}"
         density = part.score == "joint"
         text += [
-            f"### {how[0].upper()}{how[1:]}",
+            f"### {under[0].upper()}{under[1:]}",
             found.write(out, part.name, TABLE6 if density else None),
         ]
         if part.inference == "map":
@@ -110,12 +118,17 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
             "Differences within folds, mean ± standard error; * beyond noise:",
             found.write_differences(out, f"{part.name}-differences", _PAIRS),
         ]
-        claims += [found.claim(f"{what} ({how})", *pairs) for what, pairs in _CLAIMS.items()]
-    text += ["### Eq. 23 and the scale of the kernel", _scales(results, out, settings)]
-    return Section("Table 6: variants of GPTM", "\n\n".join(text), tuple(claims))
+        found_under[under] = found
+        claims += [found.claim(what, under, *pairs) for what, pairs in _CLAIMS.items()]
+    scales = _scales(results, settings)
+    text += ["### Eq. 23 and the scale of the kernel", _density(scales)]
+    text.append(write_table(out, "table6-scale", scales))
+    summary = f"{_falling(scales)}. {changes_in_words(found_under, str)}"
+    return Section("Table 6: variants of GPTM", "\n\n".join(text), tuple(claims), summary)
 
 
-def _scales(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings) -> str:
+def _scales(results: Mapping[str, dict[str, Any]], settings: Settings) -> pd.DataFrame:
+    """Perplexities of the identity kernel at several scales."""
     rows = []
     for corpus in corpora(settings):
         for score in ("joint", "conditional", "completion_50"):
@@ -124,17 +137,21 @@ def _scales(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
                 value = results[job.key]["log_perplexity"][score]
                 row[f"scale {job.arguments['parameters']['scale']:g}"] = round(np.exp(value))
             rows.append(row)
-    table = pd.DataFrame(rows)
-    first, last = table.columns[2], table.columns[-1]
-    joint = table[table["score"] == SCORES["joint"]]
-    falls = int((joint[first] < joint[last]).sum())
-    below = sum(TABLE6[name]["nn"].mean < TABLE2[name]["nn"].mean for name in TABLE6)
-    return "\n\n".join(
-        [
-            _DENSITY.format(falls=falls, sets=len(joint), below=below, reported=len(TABLE6)),
-            write_table(out, "table6-scale", table),
-        ]
+    return pd.DataFrame(rows)
+
+
+def _falling(scales: pd.DataFrame) -> str:
+    joint = scales[scales["score"] == SCORES["joint"]]
+    falls = int((joint.iloc[:, 2] < joint.iloc[:, -1]).sum())
+    return (
+        f"On {falls} of {len(joint)} sets eq. 23 is lower for the identity kernel at the smallest scale tried than at "
+        "the largest, although it says nothing at any scale"
     )
+
+
+def _density(scales: pd.DataFrame) -> str:
+    below = sum(TABLE6[name]["nn"].mean < TABLE2[name]["nn"].mean for name in TABLE6)
+    return _DENSITY.format(falling=_falling(scales), below=below, reported=len(TABLE6))
 
 
 _INTRODUCTION = """\
@@ -147,8 +164,7 @@ No claim is judged by this table: with a learnt strength, eq. 23 is the lower th
 (see below), and has no finite value ("none") where it vanished."""
 
 _DENSITY = """\
-Eq. 23 adds log p(F_* | F), which is a density and grows without limit as the scale of the kernel goes to zero. The
-identity kernel at several scales, tuning folds of the training documents: on {falls} of {sets} sets eq. 23 is lower at
-the smallest scale than at the largest, although the kernel says nothing at any scale. In the paper, GPTM-NN is lower
-by eq. 23 (Table 6) than by eq. 24 (Table 2) on {below} of {reported} sets, which takes a density above one. So eq. 23
-compares kernels of the same scale only."""
+Eq. 23 adds log p(F_* | F), which is a density and grows without limit as the scale of the kernel goes to zero.
+{falling} (tuning folds of the training documents, below). In the paper, GPTM-NN is lower by eq. 23 (Table 6) than by
+eq. 24 (Table 2) on {below} of {reported} sets, which takes a density above one. So eq. 23 compares kernels of the same
+scale only."""
