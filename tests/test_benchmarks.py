@@ -24,7 +24,7 @@ from benchmarks.peers import (
     tables,
 )
 from benchmarks.peers import store as store_module
-from benchmarks.peers.__main__ import BENCHMARKS, DATA, in_turn, main
+from benchmarks.peers.__main__ import BENCHMARKS, DATA, expected_minutes, in_turn, main
 from benchmarks.peers.cases import CASES, LIBRARIES, Case, chosen
 from benchmarks.peers.running import describe, measure, task_of
 from benchmarks.peers.store import Store
@@ -257,6 +257,10 @@ class TestRuns:
         found = running.score(tmp_path, result, split)
         assert [point["seconds"] for point in found["curve"]] == [1, 2, 3]
         assert found["inference"][0]["documents_per_second"] == 10
+
+    def test_earlier_runs_tell_how_long_it_takes(self, runs):
+        assert expected_minutes(runs, TINY, "gptm") == runs[0]["minutes_in_all"]
+        assert expected_minutes([], TINY, "gptm") == 0.05
 
     def test_libraries_take_turns_in_being_first(self):
         case = CASES["quarter-20"]

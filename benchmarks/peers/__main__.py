@@ -3,6 +3,7 @@
 import argparse
 import math
 import signal
+import statistics
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from benchmarks.peers.environment import install_peers, python_for, stm_is_there
 from benchmarks.peers.measuring import machine
 from benchmarks.peers.running import describe, fingerprint, measure, task_of
 from benchmarks.peers.store import Run, Store
+from benchmarks.peers.summary import good_runs
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
 DATA = BENCHMARKS.parents[1] / "shared" / "data"
@@ -106,18 +108,24 @@ def run_cases(
         for task in in_turn(case, libraries, options.seeds or case.seeds)
         if options.again or not store.has(task, options.again_above)
     ]
-    minutes = sum(case.minutes / len(case.options) for case, _ in tasks)
+    minutes = sum(expected_minutes(store.runs, case, task["library"]) for case, task in tasks)
     old = [run for run in store.runs if run["library"] == OURS and run["code"] != fingerprint()]
     if old:
         print(
             f"{len(old)} runs of gptm are of other code than now; --again measures them anew",
             flush=True,
         )
-    print(f"{len(tasks)} fits, in about {minutes:.0f} minutes on two idle cores", flush=True)
+    print(f"{len(tasks)} fits, in about {minutes:.0f} minutes", flush=True)
     for case, task in tasks:
         run = measure(task, splits[case.corpus], python_for(task["library"]))
         store.add(run)
         print(describe(run), flush=True)
+
+
+def expected_minutes(runs: list[Run], case: Case, library: str) -> float:
+    """What such a fit took before, scoring included; a guess where there was none."""
+    before = [run["minutes_in_all"] for run in good_runs(runs, case.name, library)]
+    return statistics.median(before) if before else case.minutes / len(case.options)
 
 
 def in_turn(case: Case, libraries: list[str], n_seeds: int) -> list[Run]:

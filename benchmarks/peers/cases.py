@@ -20,7 +20,7 @@ class Case(NamedTuple):
     K: int
     seeds: int
     options: dict[str, dict[str, Any]]
-    minutes: float  # one seed of all libraries, scoring included, on two cores
+    minutes: float  # a guess for one seed of all libraries, scoring included, on two idle cores
 
     @property
     def name(self) -> str:

@@ -56,14 +56,16 @@ def section(store: Store, picture: str) -> str:
 
 
 def circumstances(store: Store) -> str:
-    """Machine, days, load and versions in two sentences."""
+    """Machine, days, versions, load and how long it took."""
     machine, runs = store.machine, store.runs
     days = sorted({run["date"][:10] for run in runs})
     load = max(run["load"][0] for run in runs)
+    hours = sum(run.get("minutes_in_all", 0.0) for run in runs) / 60
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     return (
         f"{machine['processor']}, {machine['threads']} threads, {machine['memory_mb'] / 1024:.0f} GB, {when}. "
-        f"{_versions(runs)}. Load before a run: at most {load:.1f}."
+        f"{_versions(runs)}. Load before a run: at most {load:.1f}. "
+        f"{len(runs)} fits took {hours:.1f} hours, scoring included."
     )
 
 
