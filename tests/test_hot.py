@@ -46,6 +46,12 @@ def random_document(seed, K=4, V=9, length=30):
     return *sparse_row(x_d), lam, np.ascontiguousarray(beta.T), x_d
 
 
+def scratch_for(K):
+    """Scratch of the exponential, and its second row as integers."""
+    scratch = np.empty((2, K))
+    return scratch, scratch[1].view(np.int64)
+
+
 # Words
 
 
@@ -89,10 +95,27 @@ def test_add_expected_counts(form):
 
 
 def test_shifted_exp(form):
-    lam = np.array([-3.0, 710.0, 2.0, 709.0])
-    out = np.empty(4)
-    assert form_of(_hot.shifted_exp, form)(lam, out) == 710.0
-    assert_allclose(out, np.exp(lam - 710.0))
+    lam = np.array([-3.0, 710.0, 2.0, 709.0, 20.0])
+    out, (scratch, bits) = np.empty(5), scratch_for(5)
+    assert form_of(_hot.shifted_exp, form)(lam, out, scratch, bits) == 710.0
+    assert_allclose(out, np.exp(np.maximum(lam - 710.0, -700.0)), rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 21])
+def test_exponential(form, size):
+    rng = np.random.default_rng(size)
+    for spread in (1e-9, 1.0, 30.0, 500.0):
+        x = np.clip(spread * rng.standard_normal(size), -700, 700)
+        out, (scratch, bits) = np.empty(size), scratch_for(size)
+        form_of(_hot.exponential, form)(x, out, scratch[1], bits)
+        assert_allclose(out, np.exp(x), rtol=2e-14)
+
+
+def test_exponential_at_its_limits(form):
+    x = np.array([-1e9, -700.0, 0.0, 700.0, 1e9, np.nan])
+    out, (scratch, bits) = np.empty(6), scratch_for(6)
+    form_of(_hot.exponential, form)(x, out, scratch[1], bits)
+    assert_allclose(out, np.exp(np.clip(x, -700, 700)), rtol=1e-13)
 
 
 # Linear algebra of one document
@@ -127,27 +150,91 @@ def test_weighted_precision(form):
     assert np.array_equal(P, P.T)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3, 0.7])
-@pytest.mark.parametrize("K", [1, 2, 6])
-def test_newton_direction(form, K, missing):
+@pytest.mark.parametrize("K", [1, 2, 7])
+def test_inverse(form, K):
+    A = naive.random_covariance(np.random.default_rng(K), K)
+    out = np.full((K, K), np.nan)
+    form_of(_hot.inverse, form)(A, np.empty((K, K)), out)
+    assert_allclose(out, inv(A), rtol=1e-9)
+    assert np.array_equal(out, out.T)
+
+
+def resolvent(P, level):
+    """(P + level I)^-1 with its row sums below, as the compiled loops take it."""
+    R = inv(P + level * np.eye(len(P)))
+    return np.vstack([R, R.sum(axis=0)])
+
+
+def direction(form, P, level, t, share, N, g):
+    """x, P x and which topics count on their own."""
+    K = len(g)
+    x, Px, chosen = np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
+    n = form_of(_hot.newton_direction, form)(
+        resolvent(P, level),
+        level,
+        t,
+        share,
+        N,
+        g,
+        x,
+        Px,
+        chosen,
+        np.empty((4, K)),
+        np.empty((K, K)),
+    )
+    return x, Px, chosen[:n]
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+@pytest.mark.parametrize("level", [0.0, 0.1, 3.0])
+@pytest.mark.parametrize("K", [1, 2, 6, 15])
+def test_newton_direction(form, K, level, share):
+    """It solves with the curvature in which the topics that are not chosen count as stated."""
     rng = np.random.default_rng(K)
     P = inv(naive.random_covariance(rng, K))
     g, N = rng.standard_normal(K), 40.0
-    t = N * rng.dirichlet(np.ones(K))
-    x, y = np.empty(K), np.empty(K)
-    A, L = np.empty((K, K)), np.empty((K, K))
-    form_of(_hot.newton_direction, form)(P, t, g, N, missing, A, L, x, y)
-    H = P + (1 - missing) * (np.diag(t) - np.outer(t, t) / N)
+    t = N * rng.dirichlet(np.full(K, 0.3))
+    x, Px, chosen = direction(form, P, level, t, share, N, g)
+    others = np.setdiff1d(np.arange(K), chosen)
+    diagonal, u = np.full(K, level), np.zeros(K)
+    diagonal[chosen], u[chosen] = share * t[chosen], t[chosen]
+    if len(others):
+        u[others] = min(t[others].mean(), level / share)
+    H = P + np.diag(diagonal) - share * np.outer(u, u) / N
+    assert np.linalg.eigvalsh(H)[0] > 0
+    assert_allclose(x, np.linalg.solve(H, g), rtol=1e-8, atol=1e-10)
+    assert_allclose(Px, P @ x, rtol=1e-8, atol=1e-10)
+    R = inv(P + level * np.eye(K))
+    assert set(chosen) == set(np.flatnonzero((share * t - level) * np.diag(R) > 0.5))
+
+
+def test_newton_direction_is_newtons_where_all_topics_occur(form):
+    rng = np.random.default_rng(3)
+    P, g, N = inv(naive.random_covariance(rng, 4)), rng.standard_normal(4), 4000.0
+    t = N * rng.dirichlet(np.full(4, 50.0))
+    x, _, chosen = direction(form, P, 0.0, t, 0.6, N, g)
+    assert len(chosen) == 4
+    H = P + 0.6 * (np.diag(t) - np.outer(t, t) / N)
     assert_allclose(x, np.linalg.solve(H, g), rtol=1e-9)
 
 
 def test_newton_direction_without_words(form):
     rng = np.random.default_rng(0)
     P, g = inv(naive.random_covariance(rng, 3)), rng.standard_normal(3)
-    x, y = np.empty(3), np.empty(3)
-    A, L = np.empty((3, 3)), np.empty((3, 3))
-    form_of(_hot.newton_direction, form)(P, np.zeros(3), g, 0.0, 0.0, A, L, x, y)
+    x, Px, chosen = direction(form, P, 0.0, np.zeros(3), 1.0, 0.0, g)
     assert_allclose(x, np.linalg.solve(P, g), rtol=1e-10)
+    assert_allclose(Px, g, rtol=1e-10)
+    assert len(chosen) == 0
+
+
+def test_level_of_a_document(form):
+    """Half of the mean of N theta over the topics that occur less than average, rounded down."""
+    level_of = form_of(_hot.level_of, form)
+    e = np.array([1.0, 0.01, 0.03, 0.02])  # the rare ones have 0.02 / 1.06 on average
+    for N in (0.0, 3.0, 30.0, 1e4):
+        below = np.flatnonzero(0.5 * _hot.LEVELS <= 0.5 * N * 0.02 / 1.06)
+        assert level_of(e, N, 0.5) == below[-1]
+    assert level_of(np.ones(3), 30.0, 0.5) == 0
 
 
 # nu2
@@ -183,6 +270,33 @@ def test_solve_nu2_of_a_very_wide_prior(form):
     )
 
 
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    seed=seeds,
+    spread=st.sampled_from([0.1, 3.0]),  # of the logarithms
+    far=st.sampled_from([0.0, 1e-3, 1.0, 8.0]),
+)
+def test_settle_nu2_finds_all_roots(seed, spread, far):
+    rng = np.random.default_rng(seed)
+    p, t0 = np.exp(spread * rng.standard_normal((2, 7)))
+    roots = np.array([root_of_nu2(*one) for one in zip(p, t0, strict=True)])
+    start = roots * np.exp(far * rng.standard_normal(7))
+    for function in (_hot.settle_nu2, _hot.settle_nu2.py_func):
+        nu2, half, old, (scratch, bits) = start.copy(), np.empty(7), np.empty(7), scratch_for(7)
+        moved = function(p, t0, nu2, half, old, scratch, bits)
+        assert_allclose(nu2, roots, rtol=2e-6)
+        assert_allclose(half, np.exp(nu2 / 2), rtol=1e-13)
+        assert_allclose(moved, ((1 - start / nu2) ** 2).sum(), rtol=1e-10)
+
+
+def test_settle_nu2_from_far_away(form):
+    """Where steps for all at once do not arrive, each topic is solved with care."""
+    p, t0 = np.array([1e-4, 1e-4, 2.0]), np.array([1.0, 1e-30, 5.0])
+    nu2, (scratch, bits) = np.array([1e-6, 1e4, 3.0]), scratch_for(3)
+    form_of(_hot.settle_nu2, form)(p, t0, nu2, np.empty(3), np.empty(3), scratch, bits)
+    assert_allclose(nu2, [root_of_nu2(*one) for one in zip(p, t0, strict=True)], rtol=1e-6)
+
+
 # One document
 
 
@@ -203,16 +317,25 @@ class Document:
         """lam, nu2, the words and normaliser terms, and the number of inner iterations."""
         lam = (self.lam0 if lam is None else lam).copy()
         nu2 = (self.nu20 if nu2 is None else nu2).copy()
+        P, level, work = (
+            inv(self.Sigma),
+            0.1 * (self.x_d.sum() > 0),
+            np.zeros((17 + self.K, self.K)),
+        )
         terms, inner = form_of(_hot.optimise_document, form)(
             *sparse_row(self.x_d),
             self.m,
-            inv(self.Sigma),
+            P,
+            resolvent(P, level),
+            level,
             np.ascontiguousarray(self.beta.T),
             lam,
             nu2,
             max_inner,
             tol,
-            np.zeros((9 + 2 * self.K, self.K)),
+            work,
+            work[1].view(np.int64),
+            np.empty(self.K, dtype=np.int64),
         )
         return lam, nu2, terms, inner
 
@@ -358,8 +481,14 @@ def test_document_block(form, own_weights):
     beta_T = np.ascontiguousarray(p.beta.T)
     lam, nu2 = p.lam.copy(), p.nu2.copy()
     terms, counts = np.empty(D), np.ones(beta_T.shape)
+    P = T @ np.diag(weight[0]) @ T.T
+    levels = _hot.LEVELS * np.trace(P) / K
+    shared = np.stack(
+        [resolvent(P, level) for level in levels[: 0 if own_weights else None]]
+        or [np.empty((K + 1, K))]
+    )
     inner = form_of(_hot.document_block, form)(
-        indptr, indices, data, means, T, weight, beta_T, lam, nu2, 400, 1e-14, terms, counts
+        indptr, indices, data, means, T, weight, shared, beta_T, lam, nu2, 400, 1e-14, terms, counts
     )
     assert inner >= D
     allocated = np.ones(p.beta.shape)

@@ -84,6 +84,7 @@ def infer_documents(
     lam, nu2 = start.lam.copy(), start.nu2.copy()
     terms = np.empty(n)
     shared = prior.weight.shape[0] == 1
+    known = _resolvents(prior) if shared else np.empty((0, K + 1, K))
 
     def run(shard: slice, checkpoint: Callable[[], None]) -> Array:
         expected = np.zeros((counts.shape[1] if with_expected else 0, K))
@@ -96,6 +97,7 @@ def infer_documents(
                 prior.mean[rows],
                 prior.T,
                 prior.weight if shared else prior.weight[rows],
+                known,
                 beta_T,
                 lam[rows],
                 nu2[rows],
@@ -112,6 +114,15 @@ def infer_documents(
     for part in ordered_map(run, shards(lengths + K, n_shards), n_jobs):
         expected += part
     return Posterior(lam, nu2), Statistics(terms, expected)
+
+
+def _resolvents(prior: Prior) -> Array:
+    """(n_levels, K + 1, K) inverses of the one precision P + level I, and their row sums below."""
+    P = (prior.T * prior.weight) @ prior.T.T
+    P = 0.5 * (P + P.T)
+    levels = _hot.LEVELS * np.trace(P) / len(P)
+    inverses = np.linalg.inv(P + levels[:, None, None] * np.eye(len(P)))
+    return np.concatenate([inverses, inverses.sum(1, keepdims=True)], axis=1)
 
 
 def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:

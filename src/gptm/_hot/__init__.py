@@ -1,0 +1,42 @@
+"""Every compiled loop and nothing else: flat arrays in, flat arrays out.
+
+All functions release the interpreter lock, so blocks of documents run in plain Python threads; none
+uses numba's own threading, whose default layer aborts on concurrent use. The callers validate,
+allocate and decide on blocks; sums run in an order that does not depend on the number of threads.
+"""
+
+from gptm._hot.algebra import cholesky, cholesky_solve, inverse, weighted_precision
+from gptm._hot.direction import LEVELS, level_of, newton_direction
+from gptm._hot.documents import document_block, optimise_document, prior_gradient, shifted_exp
+from gptm._hot.exponential import exponential
+from gptm._hot.gibbs import gibbs_sweep, next_uniform
+from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
+from gptm._hot.softmax import expected_softmax
+from gptm._hot.variances import settle_nu2, solve_nu2
+from gptm._hot.words import add_expected_counts, words_term
+
+__all__ = [
+    "LEVELS",
+    "add_expected_counts",
+    "cholesky",
+    "cholesky_solve",
+    "document_block",
+    "expected_softmax",
+    "exponential",
+    "gibbs_sweep",
+    "inverse",
+    "keep_nearest",
+    "level_of",
+    "nearest_by_words",
+    "nearest_members",
+    "nearest_rows",
+    "newton_direction",
+    "next_uniform",
+    "optimise_document",
+    "prior_gradient",
+    "settle_nu2",
+    "shifted_exp",
+    "solve_nu2",
+    "weighted_precision",
+    "words_term",
+]

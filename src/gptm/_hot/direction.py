@@ -1,0 +1,118 @@
+"""Newton's direction for one document without a factorisation of all topics.
+
+The curvature of a document's bound is H = P + s (diag t - t t'/N): a matrix that all documents share, a
+diagonal and one direction more. Most topics hardly occur in a document, so most of the diagonal is small: where
+s t is close to some `level`, it is taken to be the level, whose R = (P + level I)^-1 is known beforehand; only the few
+topics beyond need a small system of their own (Woodbury). One product with R is all that grows with K^2.
+"""
+
+import numpy as np
+from numba import njit
+
+from gptm._hot.settings import FAST
+
+LEVELS = np.array([0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0])  # times the mean of diag P
+_BEYOND = 0.5  # of the variance R_ii is left by a topic's own curvature: it then counts on its own
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def level_of(e, N, scale):
+    """Which of the levels, times `scale`, suits a document: about the curvature of topics that hardly occur."""
+    K = e.shape[0]
+    total = 0.0
+    for i in range(K):
+        total += e[i]
+    mean = total / K
+    few, rare = 0, 0.0
+    for i in range(K):
+        if e[i] < mean:
+            few += 1
+            rare += e[i]
+    level = 0
+    if few > 0:
+        curvature = 0.5 * N * rare / (few * total)
+        while level + 1 < LEVELS.shape[0] and scale * LEVELS[level + 1] <= curvature:
+            level += 1
+    return level
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
+    """Fill x with (nearly) H^-1 g, H = P + share (diag t - t t'/N), and Px with exactly P x.
+
+    The matrix that is inverted is A - share u u'/N with A = P + level I + diag d: d_i = share t_i - level for
+    the chosen topics and zero for others, u = t for the chosen ones and at most level / share for others, which keeps
+    it positive definite. `chosen` (K,) takes topics; `work` (4, K) and `L` (K, K) are scratch. Returns
+    how many are chosen.
+    """
+    K = g.shape[0]
+    y, d, z, v = work[0], work[1], work[2], work[3]
+    n, rest = 0, 0.0
+    for i in range(K):
+        s = 0.0
+        for k in range(K):
+            s += R[i, k] * g[k]
+        x[i] = s
+        beyond = share * t[i] - level
+        if beyond * R[i, i] > _BEYOND:
+            chosen[n] = i
+            d[n] = beyond
+            n += 1
+        else:
+            rest += t[i]
+    base = min(rest / max(K - n, 1), level / share)
+
+    # y = R u. Of base * 1 alone it is base * R 1, and R's row sums are kept behind its last row.
+    for i in range(K):
+        y[i] = base * R[K, i]
+    for a in range(n):
+        c = chosen[a]
+        for i in range(K):
+            y[i] += (t[c] - base) * R[c, i]
+    # A^-1 = R - R_S (d^-1 + R_SS)^-1 R_S', for both g and u
+    for a in range(n):
+        for b in range(a + 1):
+            s = R[chosen[a], chosen[b]]
+            if a == b:
+                s += 1.0 / d[a]
+            for k in range(b):
+                s -= L[a, k] * L[b, k]
+            L[a, b] = np.sqrt(s) if a == b else s / L[b, b]
+    for a in range(n):
+        s, r = x[chosen[a]], y[chosen[a]]
+        for k in range(a):
+            s -= L[a, k] * z[k]
+            r -= L[a, k] * v[k]
+        z[a], v[a] = s / L[a, a], r / L[a, a]
+    for a in range(n - 1, -1, -1):
+        z[a] /= L[a, a]
+        v[a] /= L[a, a]
+        for k in range(a):
+            z[k] -= L[a, k] * z[a]
+            v[k] -= L[a, k] * v[a]
+    for a in range(n):
+        c, za, va = chosen[a], z[a], v[a]
+        for i in range(K):
+            x[i] -= R[c, i] * za
+            y[i] -= R[c, i] * va
+    # Sherman-Morrison for u; then P x = g - level x - d x + share u u'x / N.
+    ux, uy = 0.0, 0.0
+    for i in range(K):
+        ux += base * x[i]
+        uy += base * y[i]
+    for a in range(n):
+        c = chosen[a]
+        ux += (t[c] - base) * x[c]
+        uy += (t[c] - base) * y[c]
+    pull = 0.0
+    if N > 0.0:
+        factor = share * ux / (N - share * uy)
+        for i in range(K):
+            x[i] += factor * y[i]
+        pull = share * (ux + factor * uy) / N
+    for i in range(K):
+        Px[i] = g[i] - level * x[i] + pull * base
+    for a in range(n):
+        c = chosen[a]
+        Px[c] += pull * (t[c] - base) - d[a] * x[c]
+    return n

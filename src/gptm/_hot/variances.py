@@ -1,0 +1,72 @@
+"""The variances nu2 of a document's logits, eq. 10: a root for each topic."""
+
+import numpy as np
+from numba import njit
+
+from gptm._hot.exponential import exponential
+from gptm._hot.settings import FAST
+
+_STEPS = 6  # for all topics at once, before each gets the care that it needs
+_WIDE = 100.0  # variances whose exponentials may overflow
+_NEAR = 1e-3  # change of the last step; Newton's method squares it
+
+
+@njit(cache=True, nogil=True)
+def solve_nu2(p, t0, start):
+    """The root nu2 of nu2 * (p + t0 * exp(nu2 / 2)) = 1, where the gradient for nu2 vanishes.
+
+    The left side is convex and increasing, so Newton's method from the right of the root falls
+    monotonically onto it; whatever the start, the first step is cut back to an upper bound of the root.
+    """
+    upper = 1.0 / p
+    if t0 > 0.0:
+        upper = min(upper, 2.0 * np.log1p(0.5 / t0))
+    x = min(start, upper)
+    for _ in range(50):
+        growth = t0 * np.exp(0.5 * x)
+        new = x - (x * (p + growth) - 1.0) / (p + growth * (1.0 + 0.5 * x))
+        new = min(new, upper)
+        if abs(new - x) <= 1e-12 * x:
+            return new
+        x = new
+    return x
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def settle_nu2(p, t0, nu2, half, old, scratch, bits):
+    """Take nu2 of all topics to the roots of `solve_nu2` and fill `half` with exp(nu2 / 2).
+
+    From where the last call stopped, two or three steps in vector instructions do. After the first, all are on
+    the right of their roots and fall onto them. Returns the sum of (1 - old / new)^2: twice the gain, to second order.
+    """
+    K = p.shape[0]
+    argument, power = scratch[0], scratch[1]
+    largest = 0.0
+    for i in range(K):
+        old[i] = nu2[i]
+        nu2[i] = min(nu2[i], 1.0 / p[i])
+        largest = max(largest, nu2[i])
+    change = np.inf
+    for _ in range(_STEPS):
+        if largest > _WIDE or change <= _NEAR:
+            break
+        for i in range(K):
+            argument[i] = 0.5 * nu2[i]
+        exponential(argument, half, power, bits)
+        change = 0.0
+        for i in range(K):
+            x, growth = nu2[i], t0[i] * half[i]
+            new = x - (x * (p[i] + growth) - 1.0) / (p[i] + growth * (1.0 + 0.5 * x))
+            new = min(new, 1.0 / p[i])
+            change = max(change, abs(new - x) / new)
+            largest = max(largest, new)
+            nu2[i] = new
+    if largest > _WIDE or change > _NEAR:
+        for i in range(K):
+            nu2[i] = solve_nu2(p[i], t0[i], old[i])
+    moved = 0.0
+    for i in range(K):
+        argument[i] = 0.5 * nu2[i]
+        moved += (1.0 - old[i] / nu2[i]) ** 2
+    exponential(argument, half, power, bits)
+    return moved
