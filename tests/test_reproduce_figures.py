@@ -17,6 +17,7 @@ from checks import check_stationary
 from gptm.reproduce import classification, embeddings, figures, timing
 from gptm.reproduce.data import Documents
 from gptm.reproduce.jobs import Settings
+from gptm.reproduce.perplexities import INFERENCES
 from gptm.reproduce.running import _call
 
 CLASSES = ("apples", "boats", "clocks")
@@ -140,10 +141,10 @@ def test_turning_keeps_distances_and_undoes_a_turn():
     rng = np.random.default_rng(0)
     reference = rng.standard_normal((15, 2))
     mirrored = reference @ np.array([[0.0, 1.0], [1.0, 0.0]]) + 3.0
-    turned = embeddings.turned(mirrored, reference)
+    turned = figures.turned(mirrored, reference)
     assert_allclose(turned, reference - reference.mean(0), atol=1e-12)
     other = rng.standard_normal((15, 2))
-    assert_allclose(pdist(embeddings.turned(other, reference)), pdist(other))
+    assert_allclose(pdist(figures.turned(other, reference)), pdist(other))
 
 
 def test_neighbour_is_another_document():
@@ -190,7 +191,7 @@ def test_verdicts_follow_the_numbers(settings):
         return {
             f"figure4/dif100/{inference}/{amount}/{start}": row
             | dict.fromkeys(embeddings.COLUMNS, level + 0.01 * start)
-            for inference in embeddings.INFERENCES
+            for inference in INFERENCES
             for amount, level in zip(("10", "100", "all"), levels, strict=True)
             for start in range(2)
         }

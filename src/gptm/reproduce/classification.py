@@ -17,7 +17,6 @@ from gptm._types import Array
 from gptm.reproduce import figures, gplvm
 from gptm.reproduce.data import Documents, load_set
 from gptm.reproduce.embeddings import (
-    INFERENCES,
     TITLES,
     corpora,
     draw_labelled,
@@ -30,6 +29,7 @@ from gptm.reproduce.embeddings import (
 )
 from gptm.reproduce.jobs import Claim, Job, Section, Settings
 from gptm.reproduce.judging import Difference, claim_lower
+from gptm.reproduce.perplexities import INFERENCES
 from gptm.reproduce.scoring import CTM_VARIANT, N_TOPICS
 from gptm.reproduce.tables import write_table
 
@@ -165,7 +165,7 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
         figures.save(_figure(errors, there, settings), out, "figure2"),
         _table(errors, out, settings),
     ]
-    return Section(title, "\n\n".join(text), tuple(_claims(errors, there)))
+    return Section(title, "\n\n".join(text), tuple(_claims(errors, there)), _summary(errors))
 
 
 def _errors(
@@ -209,21 +209,29 @@ def _table(errors: Mapping[tuple[str, str], Array], out: Path, settings: Setting
 
 def _claims(errors: Mapping[tuple[str, str], Array], there: list[str]) -> list[Claim]:
     """By the mean over numbers of labels, draw by draw, in points of a percent."""
-    models = {
-        "map": "GPTM-ML, paper's inference, has lower errors than {}",
-        "variational": "GPTM-ML, default inference, has lower errors than {}",
-        "alike": "GPTM-ML with all documents embedded alike (not in the paper) has lower errors than {}",
+    under = {
+        "map": INFERENCES["map"],
+        "variational": INFERENCES["variational"],
+        "alike": "default inference, own label unseen (not in the paper)",
     }
     return [
         claim_lower(
-            f"Figure 2: {text.format(MODELS[rival].split(' ')[0])}, in percent.",
+            f"Figure 2: GPTM-ML has lower errors than {rival.upper()} (in percent).",
             {
                 corpus: Difference.of(
                     errors[corpus, model].mean(1).tolist(), errors[corpus, rival].mean(1).tolist()
                 )
                 for corpus in there
             },
+            how,
         )
-        for model, text in models.items()
         for rival in WITHOUT_LABELS
+        for model, how in under.items()
     ]
+
+
+def _summary(errors: Mapping[tuple[str, str], Array]) -> str:
+    means = "; ".join(
+        f"{corpus} {MODELS[model]} {rows.mean():.1f} %" for (corpus, model), rows in errors.items()
+    )
+    return f"Mean error over numbers of labels: {means}."

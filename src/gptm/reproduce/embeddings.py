@@ -5,13 +5,13 @@ projected out, with distances kept. CTM is shown by lambda, GPTM by F, GPLVM by 
 are separated is said by the silhouette and by the share of documents whose nearest neighbour is of their class.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import helmert, orthogonal_procrustes
+from scipy.linalg import helmert
 from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
@@ -21,12 +21,11 @@ from gptm.reproduce import figures, gplvm
 from gptm.reproduce.data import Documents, available, load_set
 from gptm.reproduce.jobs import Claim, Job, Section, Settings
 from gptm.reproduce.judging import Difference, verdict
+from gptm.reproduce.perplexities import INFERENCES
 from gptm.reproduce.scoring import CTM_VARIANT, N_TOPICS, Variant, fitted, paper_variant
 from gptm.reproduce.tables import write_table
 
-CORPORA = ("dif100", "asrs3")
 TITLES = {"dif100": "Dif100", "asrs3": "ASRS3"}
-INFERENCES = {"map": "paper's inference", "variational": "default inference"}
 LABELLED = (10, 100, None)  # None: all documents
 MOST = 100  # labels of which some documents have none
 LEAST = 2  # labelled documents of each class, so that there is a pair to link
@@ -82,8 +81,7 @@ def _jobs_of(
 def corpora(settings: Settings) -> list[str]:
     """The sets of the figures that can be had; one of them for a quick run."""
     missing = available(settings)
-    there = [name for name in CORPORA if not missing[name]]
-    return there[:1] if settings.quick else there
+    return [name for name in TITLES if not missing[name]][: 1 if settings.quick else None]
 
 
 def n_starts(settings: Settings) -> int:
@@ -198,12 +196,6 @@ def separation(places: Array, labels: np.ndarray) -> dict[str, float]:
     }
 
 
-def turned(places: Array, reference: Array) -> Array:
-    """Centred, turned and mirrored to lie like the reference, which topics in another order do not; not scaled."""
-    centred = places - places.mean(0)
-    return centred @ orthogonal_procrustes(centred, reference - reference.mean(0))[0]
-
-
 # Presentation.
 
 
@@ -249,7 +241,7 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
         *_drawn_and_written(list(four.values()), out, "figure4", settings),
     ]
     claims = (*_claims_of_figure3(three, settings), *_claims_of_figure4(four, settings))
-    return Section(title, "\n\n".join(text), claims)
+    return Section(title, "\n\n".join(text), claims, _summary(three.values()))
 
 
 def _cases_of_figure3(
@@ -333,7 +325,7 @@ def _panels(cases: Sequence[Case], settings: Settings) -> list[figures.Panel]:
         known = np.zeros(len(labels), dtype=bool)
         known[first.get("known", [])] = True
         note = f"silhouette {first['silhouette']:.2f}\nneighbour of same class {100 * first['neighbour']:.0f} %"
-        places = turned(np.array(first["places"]), reference)
+        places = figures.turned(np.array(first["places"]), reference)
         panels.append(figures.Panel(case.title, note, places, labels, known))
     return panels
 
@@ -341,14 +333,15 @@ def _panels(cases: Sequence[Case], settings: Settings) -> list[figures.Panel]:
 def _claims_of_figure3(
     cases: Mapping[tuple[str, str], Case], settings: Settings
 ) -> Iterator[Claim]:
-    for inference, model in (("map", "map"), ("variational", "smooth")):
-        for other, rival in (("ctm", "CTM"), ("gplvm", "GPLVM")):
+    for other, rival in (("ctm", "CTM"), ("gplvm", "GPLVM")):
+        for inference, model in (("map", "map"), ("variational", "smooth")):
             yield _claim(
-                f"Figure 3, {INFERENCES[inference]}: GPTM-NN separates the classes better than {rival}.",
+                f"Figure 3: GPTM-NN separates the classes better than {rival}.",
                 {
                     corpus: _compared(cases[corpus, model], cases[corpus, other])
                     for corpus in corpora(settings)
                 },
+                INFERENCES[inference],
             )
 
 
@@ -356,13 +349,13 @@ def _claims_of_figure4(
     cases: Mapping[tuple[str, str, int | None], Case], settings: Settings
 ) -> Iterator[Claim]:
     whole: tuple[tuple[int, int | None], ...] = ((10, 100), (100, None))
-    for inference, name in INFERENCES.items():
-        for of, prefix, steps in (
-            ("all documents", "", whole),
-            ("unlabelled documents (not in the paper)", "unlabelled_", whole[:1]),
-        ):
+    for of, prefix, steps in (
+        ("all documents", "", whole),
+        ("unlabelled documents (not in the paper)", "unlabelled_", whole[:1]),
+    ):
+        for inference, name in INFERENCES.items():
             yield _claim(
-                f"Figure 4, {name}: with more labels the classes of {of} are separated better.",
+                f"Figure 4: with more labels the classes of {of} are separated better.",
                 {
                     f"{corpus}, {few} to {more or 'all'} labels": _compared(
                         cases[corpus, inference, more], cases[corpus, inference, few], prefix
@@ -370,6 +363,7 @@ def _claims_of_figure4(
                     for corpus in corpora(settings)
                     for few, more in steps
                 },
+                name,
             )
 
 
@@ -383,12 +377,23 @@ def _compared(first: Case, second: Case, prefix: str = "") -> list[Difference]:
     return differences
 
 
-def _claim(text: str, by_case: Mapping[str, list[Difference]]) -> Claim:
+def _claim(text: str, by_case: Mapping[str, list[Difference]], under: str) -> Claim:
     """Judged by both scores in each case that has them."""
     judged = {case: both for case, both in by_case.items() if both}
+    differences = [one for both in judged.values() for one in both]
+    better = sum(difference.sign < 0 for difference in differences)
     numbers = "; ".join(
         f"{case}: silhouette {-silhouette.mean:+.3f} ± {silhouette.error:.3f}, neighbour "
         f"{-100 * neighbour.mean:+.1f} ± {100 * neighbour.error:.1f} %"
         for case, (silhouette, neighbour) in judged.items()
     )
-    return Claim(text, verdict([one for both in judged.values() for one in both]), numbers)
+    return Claim(text, verdict(differences), numbers, under, f"{better} of {len(differences)}")
+
+
+def _summary(cases: Iterable[Case]) -> str:
+    """The first score of each model."""
+    told = [
+        f"{case.columns['set']} {case.columns['model']} {np.mean(case.values(SCORES[0])):.2f}"
+        for case in cases
+    ]
+    return f"Silhouettes of the classes without labels: {'; '.join(told)}."

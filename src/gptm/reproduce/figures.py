@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import orthogonal_procrustes
 
 from gptm._types import Array
 from gptm.plots.canvas import SMALL, as_percent, color_of, tidy
@@ -109,6 +110,12 @@ def draw_growth(parts: Mapping[str, Sequence[Line]], xlabel: str, ylabel: str) -
         ax.legend(fontsize=SMALL, frameon=False, loc="upper left")
     axes[0].set_ylabel(ylabel)
     return figure
+
+
+def turned(places: Array, reference: Array) -> Array:
+    """Centred, turned and mirrored to lie like the reference, which topics in another order do not; not scaled."""
+    centred = places - places.mean(0)
+    return centred @ orthogonal_procrustes(centred, reference - reference.mean(0))[0]
 
 
 def save(figure: Any, out: Path, name: str) -> str:

@@ -184,7 +184,10 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
         write_table(out, "timing-step", _table(steps, STEP_NAMES)),
         write_table(out, "timing-fit", _table(fits, FIT_NAMES)),
     ]
-    return Section("Section 5.1: time", "\n\n".join(text), (_claim(steps),))
+    claim = _claim(steps)
+    return Section(
+        "Section 5.1: time", "\n\n".join(text), (claim,), f"The step for F: {claim.numbers}."
+    )
 
 
 def _lines(by_size: Mapping[int, dict[str, Any]], names: Mapping[str, str]) -> list[figures.Line]:
