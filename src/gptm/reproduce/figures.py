@@ -98,11 +98,15 @@ def draw_growth(parts: Mapping[str, Sequence[Line]], xlabel: str, ylabel: str) -
     'log'
     """
     figure = _new_figure((WIDTH, 3.9))
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
     axes = figure.subplots(1, len(parts), squeeze=False)[0]
     for ax, (title, lines) in zip(axes, parts.items(), strict=True):
         for i, line in enumerate(lines):
             ax.plot(line.x, line.y, **_style(i), label=line.name)
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
         _logarithmic(ax, lines)
         ax.set_title(title, fontsize=TITLE)
         ax.set_xlabel(xlabel)
