@@ -40,12 +40,13 @@ class Variant(NamedTuple):
     inference: Inference = "variational"
     coregionalization: Literal["identity", "shared", "free"] = "free"
     tuned_by: Score | None = None  # the kernel's parameters; None: as they are, or learnt
+    unit: bool = False  # the kernel scaled to a mean variance of one, which the identity has
 
     @property
     def label(self) -> str:
         how = "ctm" if self.kernel == "none" else f"{self.inference}-{self.coregionalization}"
         tuned = "" if self.tuned_by is None else f"/{self.tuned_by}"
-        return f"{how}/{self.kernel}-{self.covariance}{tuned}"
+        return f"{how}/{self.kernel}-{self.covariance}{tuned}{'/unit' if self.unit else ''}"
 
 
 CTM_VARIANT = Variant("none")
@@ -168,12 +169,17 @@ def best(tuning: Mapping[str, dict[str, Any]], score: str) -> dict[str, float]:
     return dict(chosen["parameters"])
 
 
-def neighbour_correlations(settings: Settings, corpus: str) -> dict[str, Any]:
+def neighbour_correlations(settings: Settings, corpus: str) -> dict[str, float]:
     """How alike neighbours are a priori to the kernel of eq. 21 and to the smooth one: their mean correlation."""
     counts = load_set(corpus, settings).counts
     words = k.Documents(counts.shape[0], counts=counts)
-    grams = {name: make_kernel(name, None).bind(words).gram() for name in ("nn", "smooth")}
-    row, other = np.nonzero(np.triu(grams["nn"], 1))
+    kernels = {
+        "eq. 21": make_kernel("nn", None),
+        "eq. 21, bandwidth 1": make_kernel("nn", {"bandwidth": 1.0}),
+        "smooth": make_kernel("smooth", None),
+    }
+    grams = {name: kernel.bind(words).gram() for name, kernel in kernels.items()}
+    row, other = np.nonzero(np.triu(grams["eq. 21"], 1))
     return {
         name: float((gram[row, other] / np.sqrt(gram[row, row] * gram[other, other])).mean())
         for name, gram in grams.items()
@@ -205,7 +211,8 @@ def make_kernel(name: str, parameters: Mapping[str, float] | None) -> k.Kernel:
 
 def make_model(
     variant: Variant, seed: int, parameters: Mapping[str, float] | None, n_topics: int
-) -> TopicModel:
+) -> Any:
+    """CTM or GPTM, not fitted."""
     common: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
     if variant.kernel == "none":  # as Blei & Lafferty have it, with a mean
         return CTM(n_topics, **common)
@@ -229,9 +236,12 @@ def fitted(
     n_topics: int = N_TOPICS,
 ) -> TopicModel:
     """A model of some of the documents with their labels."""
-    labels = pd.DataFrame({"label": documents.labels[train]})
+    X, labels = documents.counts[train], pd.DataFrame({"label": documents.labels[train]})
     model = make_model(variant, seed, parameters, n_topics)
-    return model.fit(documents.counts[train], metadata=labels)
+    if variant.unit:
+        bound = model.kernel.bind(k.Documents(len(train), labels, X))
+        model.set_params(kernel=(1.0 / bound.mean_diagonal()) * model.kernel)
+    return model.fit(X, metadata=labels)
 
 
 def scores(

@@ -128,8 +128,8 @@ def _tuned(results: Mapping[str, dict[str, Any]], part: _Part, sets: list[str]) 
 
 def _near(results: Mapping[str, dict[str, Any]], out: Path, sets: list[str]) -> str:
     rows = [{"set": corpus} | results[f"neighbours/{corpus}"] for corpus in sets]
-    table = pd.DataFrame(rows).rename(columns={"nn": "eq. 21", "smooth": "smooth"})
-    return f"{_NEAR}\n\n{write_table(out, 'neighbour-correlations', table.round(3))}"
+    table = write_table(out, "neighbour-correlations", pd.DataFrame(rows).round(3))
+    return f"{_NEAR}\n\n{table}"
 
 
 def _presented_beyond(
@@ -163,7 +163,8 @@ _NEAR = """\
 In the default inference eq. 21 does less than the smooth form of the same graph, ((1 + kappa²) I − S)^-nu, which is
 the default of `NearestNeighbors`. The reason is its diagonal: to be positive definite, eq. 21 needs a c larger than
 gamma times the largest eigenvalue of the graph, and then neighbours hardly correlate a priori. Such a kernel is close
-to the identity, which cannot be told from the topic covariance. Mean correlation of neighbours:"""
+to the identity, which cannot be told from the topic covariance, and the evidence leaves the variation there. Mean
+correlation of neighbours:"""
 
 _BEYOND = """\
 The paper has independent topics, vec F ~ N(0, 𝒦 ⊗ I). Below the strength of the kernel is learnt as b I (identity),
