@@ -527,7 +527,7 @@ def test_effects_of_a_real_model(corpus, kernel):
     model = fit(GPTM(2, kernel=kernel, random_state=0, max_iter=5), corpus)
     found = report_data(model, corpus=corpus, max_documents=40)
     (term,) = found["effects"]["terms"]
-    table = model.effects(level=report_effects.LEVEL)
+    table = model.effects(level=report_effects.LEVEL, n_points=100)
     assert term["kind"] == ("categories" if isinstance(kernel, k.Categorical) else "curve")
     assert_allclose(term["series"][1]["share"], table.loc[table["topic"] == 1, "share"], rtol=1e-3)
     assert found["variance"]["terms"] == [*model.terms_, "unexplained"]

@@ -12,6 +12,7 @@ from gptm.metadata import is_date, is_number, numbers
 from gptm.report.plain import clean_text, fixed, rounded
 
 LEVEL = 0.9  # of all intervals
+N_POINTS = 100  # along a column: fewer are seen as corners
 N_ENDS = 5  # documents at either end of a term that has a value for each document
 MAX_LINES = 6  # that a chart can tell apart
 _VALUES = ("share", "share_low", "share_high", "contrast", "contrast_low", "contrast_high")
@@ -38,7 +39,8 @@ def effect_terms(model: Any, labels: list[str], left_out: list[str]) -> list[dic
         return []
     found = []
     for term in model.terms_:
-        table = _asked(f"the effect of {term}", partial(model.effects, term, level=LEVEL), left_out)
+        question = partial(model.effects, term, level=LEVEL, n_points=N_POINTS)
+        table = _asked(f"the effect of {term}", question, left_out)
         if table is not None and len(table):
             found.append(_describe(str(term), table, labels))
     return found
