@@ -219,8 +219,8 @@ def test_fit_says_how_to_go_on_with_the_same_options(csv, tmp_path):
     given = ["--text", "body", "-k", "matern(date)", "--column", "source=ignore"]
     result = ok("fit", csv, "-t", 2, *given, "-o", target)
     again = f"{csv} --text body --column source=ignore --kernel 'matern(date)'"
-    assert f"  gptm evaluate {again} --topics 2  does" in result.stderr
-    assert f"  gptm search {again}  how" in result.stderr
+    assert f"  gptm evaluate {again} --topics 2  # does" in result.stderr
+    assert f"  gptm search {again}  # how" in result.stderr
     assert f"gptm report '{target}' -o report.html" in result.stderr
 
 

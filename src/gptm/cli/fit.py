@@ -159,7 +159,7 @@ def _conclude(
     session.say("what to try next:")
     width = min(_STEP, max(map(len, steps)))
     for command, what in steps.items():
-        session.say(f"  {command:<{width}}  {what}")
+        session.say(f"  {command:<{width}}  # {what}")
     if session.json:
         session.answer(summary(model, reading, target, state), lambda: None)
 
