@@ -442,7 +442,7 @@ def test_the_page_has_a_column_for_each_way_to_judge(folder):
     assert "| c | yes (2 of 2) | no (0 of 2) |" in page
     assert "| d | partly |" in page
     assert "- **S.** short" in page
-    assert "Of 3 claims judged, 1 hold, 1 hold in part, 1 do not hold." in page
+    assert "Of 3 claims judged: 1 yes, 1 partly, 1 no." in page
     assert "asrs is skipped: why." in page
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ PAGE = "RESULTS.md"
 
 def reproduce(session: Session, out: Path, settings: Settings, only: Sequence[str]) -> int:
     """Run experiments by name, keep their results under `out`, and present all that are complete there."""
+    if find_spec("matplotlib") is None:
+        raise ImportError("the figures need the package matplotlib: pip install 'gptm[plot]'")
     missing = data.available(settings)
     for name, why in missing.items():
         if why:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-Verdict = Literal["yes", "no", "partly", "within noise"]
+Verdict = Literal["yes", "partly", "within noise", "no"]
 
 
 class Settings(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 import pandas as pd
 
@@ -9,13 +10,6 @@ from gptm import __version__
 from gptm.reproduce.data import Documents
 from gptm.reproduce.jobs import Section, Settings, Verdict
 from gptm.reproduce.tables import markdown
-
-_VERDICTS: dict[Verdict, str] = {
-    "yes": "hold",
-    "partly": "hold in part",
-    "within noise": "are within noise",
-    "no": "do not hold",
-}
 
 
 def results_page(
@@ -69,9 +63,9 @@ def _sets(documents: Mapping[str, Documents], missing: Mapping[str, str]) -> str
 
 def _overview(sections: Sequence[Section]) -> str:
     counted = Counter(claim.holds for section in sections for claim in section.claims)
-    told = [f"{counted[key]} {words}" for key, words in _VERDICTS.items() if counted[key]]
+    told = [f"{counted[key]} {key}" for key in get_args(Verdict) if counted[key]]
     return (
-        f"Of {counted.total()} claims judged, {', '.join(told)}. A difference is beyond noise where its 95 % interval "
+        f"Of {counted.total()} claims judged: {', '.join(told)}. A difference is beyond noise where its 95 % interval "
         "(Student's t over folds, draws or starts) leaves out zero; folds share training documents, so that this is "
         "approximate. With several sets, a claim holds (yes) if it does on all of them, partly if on some, and does "
         "not (no) if on none and the opposite on some. In brackets: on how many it holds beyond noise."

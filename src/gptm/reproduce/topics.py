@@ -145,8 +145,13 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
     ]
     table = write_table(out, "topics-npmi", pd.DataFrame(rows))
     text += [f"Mean NPMI over all topics and {seeds} starts:", table]
-    claims = [_claim(name, values) for name in values if name != "CTM"]
-    return Section(title, "\n\n".join(text), tuple(claims))
+    claims = tuple(
+        _claim(name, values, INFERENCES[inference])
+        for inference, (_, *names) in _SHOWN.items()
+        for name in names
+    )
+    told = ", ".join(f"{name} {np.mean(v):.3f}" for name, v in values.items())
+    return Section(title, "\n\n".join(text), claims, f"Mean NPMI of topics: {told}.")
 
 
 def _words(results: Mapping[str, dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
@@ -167,12 +172,13 @@ def _words(results: Mapping[str, dict[str, Any]], names: Sequence[str]) -> pd.Da
     )
 
 
-def _claim(name: str, values: Mapping[str, Sequence[float]]) -> Claim:
-    """That topics are at least as coherent as CTM's: lower, with the sign turned."""
+def _claim(name: str, values: Mapping[str, Sequence[float]], under: str) -> Claim:
+    """That topics are more coherent than CTM's: lower, with the sign turned."""
     difference = Difference.of([-v for v in values[name]], [-v for v in values["CTM"]])
     numbers = f"mean NPMI {np.mean(values[name]):.3f} against {np.mean(values['CTM']):.3f}"
     shown = f"{numbers}, difference {-difference.mean:+.3f} ± {difference.error:.3f}"
-    return Claim(f"topics of {name} are more coherent than CTM's", verdict([difference]), shown)
+    text = f"topics of {name.removesuffix(' (map)')} are more coherent than CTM's"
+    return Claim(text, verdict([difference]), shown, under)
 
 
 _INTRODUCTION = """\
