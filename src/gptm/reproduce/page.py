@@ -41,7 +41,7 @@ def _how(settings: Settings) -> str:
     return (
         "Section 4 of Agovic & Banerjee, *Gaussian Process Topic Models* (UAI 2010), by "
         f"`{command}` with gptm {__version__}.{quick if settings.quick else ''} All of this page is written by that "
-        "command from the results in `results/`; tables are in `tables/` as CSV too, figures in `figures/`."
+        "command from the results in `results.json`; tables are in `tables/` as CSV too, figures in `figures/`."
     )
 
 

@@ -160,11 +160,11 @@ The column "identity" is a control: the same model with a kernel that makes no t
 the same way. What it gains on CTM, it gains without side information."""
 
 _NEAR = """\
-In the default inference eq. 21 does less than the smooth form of the same graph, ((1 + kappa²) I − S)^-nu, which is
-the default of `NearestNeighbors`. The reason is its diagonal: to be positive definite, eq. 21 needs a c larger than
-gamma times the largest eigenvalue of the graph, and then neighbours hardly correlate a priori. Such a kernel is close
-to the identity, which cannot be told from the topic covariance, and the evidence leaves the variation there. Mean
-correlation of neighbours:"""
+In the default inference NN is eq. 21 with its strength learnt, and "NN smooth" another kernel of a graph of neighbours,
+((1 + kappa²) I − S)^-nu, which is the default of `NearestNeighbors`. To be positive definite, eq. 21 needs a c above
+gamma times the size of the graph's most negative eigenvalue; c here is above that of the largest. The larger c, the
+less neighbours correlate a priori, and the closer the kernel is to the identity, which cannot be told from the topic
+covariance. Mean correlation of neighbours:"""
 
 _BEYOND = """\
 The paper has independent topics, vec F ~ N(0, 𝒦 ⊗ I). Below the strength of the kernel is learnt as b I (identity),
