@@ -16,7 +16,7 @@ import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm.bound import log_prior_of_topics
-from gptm.gibbs import run_gibbs
+from gptm.gibbs import Chain
 from gptm.mstep import update_beta
 from gptm.plots.canvas import topic_labels
 from gptm.seeds import first_topics, grow, plant, read_seeds
@@ -239,7 +239,8 @@ def test_documents_with_seeds_start_in_their_topics():
 
 def test_a_gibbs_run_returns_counts_without_pseudo_counts():
     seeds = seeds_of([(w, 3) for w in OWN[0]])
-    found, complete = run_gibbs(csr_matrix(X), K, np.random.RandomState(0), seeds=seeds)
+    chain = Chain(csr_matrix(X), K, np.random.RandomState(0), seeds)
+    complete, found = chain.sweep(50), chain.start()
     assert complete
     assert_array_equal(found.word_topic.sum(axis=1), TOTALS)
     assert (found.word_topic[OWN[0]].argmax(axis=1) == 3).all()

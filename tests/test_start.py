@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from gptm import em, gibbs, parallel, start
-from gptm.gibbs import run_gibbs
+from gptm.gibbs import Chain
 from gptm.operators import Diagonal
 from gptm.parallel import blocks, n_threads, ordered_map, shards, single_threaded_blas
 from gptm.spectral import spectral_topics
@@ -73,10 +73,10 @@ def small_shards(monkeypatch):
     monkeypatch.setattr(gibbs, "MIN_SHARD", 300)
 
 
-def gibbs_run(counts, K=3, seed=0, **choices):
-    found, complete = run_gibbs(counts, K, np.random.RandomState(seed), **choices)
-    assert complete
-    return found
+def gibbs_run(counts, K=3, seed=0, n_sweeps=50, n_jobs=None):
+    chain = Chain(counts, K, np.random.RandomState(seed))
+    assert chain.sweep(n_sweeps, n_jobs)
+    return chain.start()
 
 
 @pytest.mark.usefixtures("small_shards")
@@ -161,8 +161,9 @@ def test_gibbs_after_an_interrupt(monkeypatch):
         return results
 
     monkeypatch.setattr(gibbs, "ordered_map", interrupted)
-    found, complete = run_gibbs(counts, 3, np.random.RandomState(0))
-    assert not complete
+    chain = Chain(counts, 3, np.random.RandomState(0))
+    assert not chain.sweep(50)
+    found = chain.start()
     assert len(calls) == 3
     assert np.array_equal(found.word_topic.sum(axis=1), tokens_of(counts))
     in_document = 1 / found.posterior.nu2 - 1
@@ -258,24 +259,72 @@ def test_gibbs_start_does_not_depend_on_threads():
     assert one.bound == two.bound
 
 
+def test_sweeps_of_a_chain_add_up():
+    counts, _ = anchored_corpus(4, D=40)
+    chain = Chain(counts, 3, np.random.RandomState(0))
+    chain.sweep(4)
+    chain.sweep(3)
+    assert np.array_equal(chain.start().word_topic, gibbs_run(counts, n_sweeps=7).word_topic)
+
+
+def test_likelihood_of_a_chain():
+    """The joint distribution of words and topics, one token after the other, from the counts of those before."""
+    counts = csr_matrix(np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
+    chain = Chain(counts, 2, np.random.RandomState(3))
+    chain.sweep(2)
+    docs, words, topics = chain._docs, chain._words, chain._topics
+
+    def by_tokens(topics):
+        in_document, in_topic, total = np.zeros((2, 2)), np.zeros((3, 2)), 0.0
+        for d, w, i in zip(docs, words, topics, strict=True):
+            a, b = in_document[d] + gibbs.ALPHA, in_topic[:, i] + gibbs.ETA
+            total += np.log(a[i] / a.sum()) + np.log(b[w] / b.sum())
+            in_document[d, i] += 1
+            in_topic[w, i] += 1
+        return total
+
+    one = chain.log_likelihood() - by_tokens(topics)
+    chain._topics[0] = 1 - topics[0]
+    chain._count_tokens()
+    assert_allclose(chain.log_likelihood() - by_tokens(chain._topics), one, rtol=1e-5)
+
+
 def test_gibbs_start_is_the_best_of_its_chains(monkeypatch):
     counts, _ = anchored_corpus(4, D=40)
     best = start_from("gibbs", counts)
-    seeds = np.random.RandomState(0).randint(2**31, size=start.CHAINS)
-    bounds = []
-    for seed in seeds:
-        found, _ = run_gibbs(counts, 3, np.random.RandomState(seed))
-        beta_T = (found.word_topic + 0.01) / (found.word_topic + 0.01).sum(axis=0)
-        problem = make_problem(counts)
-        state = em.initial_state(problem, beta_T, found.posterior)
-        bounds.append(next(em.iterate(problem, state)).bound)
-    assert len(set(bounds)) > 1
-    assert_allclose(best.bound, max(bounds), rtol=1e-9)
+    chains = []
+    for seed in np.random.RandomState(0).randint(2**31, size=start.CHAINS):
+        chains.append(Chain(counts, 3, np.random.RandomState(seed)))
+        chains[-1].sweep(start.SWEEPS)
+    likelihoods = [chain.log_likelihood() for chain in chains]
+    assert len(set(likelihoods)) > 1
+    chosen = chains[int(np.argmax(likelihoods))]
+    chosen.sweep(start.MORE_SWEEPS)
+    assert np.array_equal(best.posterior.lam, chosen.start().posterior.lam)
 
     monkeypatch.setattr(start, "MANY_TOKENS", 10)
     single = start_from("gibbs", counts)
-    assert single.bound == -np.inf
-    assert single.statistics is None
+    assert not np.array_equal(single.posterior.lam, best.posterior.lam)
+
+
+def test_gibbs_start_after_an_interrupt(monkeypatch):
+    """The best of the runs that are done, or the first one as far as it has come."""
+    counts, _ = anchored_corpus(4, D=40)
+    whole = Chain.sweep
+    for n_before in (0, 2):
+        calls = []
+
+        def interrupted(chain, n_sweeps, n_jobs=None, calls=calls, n_before=n_before):
+            calls.append(chain)
+            return whole(chain, n_sweeps, n_jobs) and len(calls) <= n_before
+
+        monkeypatch.setattr(Chain, "sweep", interrupted)
+        found = make_start("gibbs", make_problem(counts), 3, np.random.RandomState(0))
+        assert not found.complete
+        assert len(calls) == n_before + 1
+        done = calls[:n_before] or calls
+        likeliest = max(done, key=Chain.log_likelihood)
+        assert np.array_equal(found.state.posterior.lam, likeliest.start().posterior.lam)
 
 
 def test_random_topics_differ():

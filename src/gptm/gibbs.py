@@ -1,10 +1,11 @@
-"""A short collapsed Gibbs run for LDA: where EM starts decides where it ends."""
+"""Collapsed Gibbs runs for LDA: where EM starts decides where it ends."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from scipy.special import gammaln
 
 from gptm import _hot
 from gptm._types import Array
@@ -12,7 +13,6 @@ from gptm.estep import Posterior
 from gptm.parallel import ordered_map, shards
 from gptm.seeds import first_topics
 
-SWEEPS = 50
 ALPHA = 0.1  # of the documents' Dirichlet prior
 ETA = 0.1  # of the topics': the chain mixes much faster than with 0.01 (measured)
 CAP = 1000  # tokens per cell: bounds the work for a count of a million
@@ -27,71 +27,86 @@ class GibbsStart(NamedTuple):
     posterior: Posterior
 
 
-def run_gibbs(
-    counts: csr_matrix,
-    n_components: int,
-    rng: np.random.RandomState,
-    *,
-    n_jobs: int | None = None,
-    n_sweeps: int = SWEEPS,
-    seeds: Array | None = None,
-) -> tuple[GibbsStart, bool]:
-    """Counts of a seeded run, and whether it was complete (False after Ctrl-C).
+class Chain:
+    """One seeded run, as far as it has come.
 
     Documents are cut into shards that depend on the counts alone; each sweeps over its tokens against the topics
     of the last sweep, so the draws are the same for any number of threads. `seeds` are pseudo-counts (V, K) of
-    words in topics: counted in every draw, but not returned.
+    words in topics: counted in every draw, but not in the result.
     """
-    V, K = counts.shape[1], n_components
-    docs, words = _tokens(counts)
-    topics = (
-        rng.randint(K, size=len(docs)).astype(np.int32)
-        if seeds is None
-        else first_topics(docs, words, seeds, rng)
-    )
-    doc_topic = _count(docs, topics, (counts.shape[0], K))
-    word_topic = _count(words, topics, (V, K))
-    if seeds is not None:
-        word_topic += seeds.astype(np.float32)
 
-    lengths = np.bincount(docs, minlength=counts.shape[0])
-    n_shards = int(np.clip(len(docs) // MIN_SHARD, 1, MAX_SHARDS))
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    pieces = [slice(ends[s.start], ends[s.stop]) for s in shards(lengths, n_shards)]
-    states = rng.randint(2**31, size=(len(pieces), 1)).astype(np.uint64)
-
-    def sweep(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> Array:
-        checkpoint()
-        tokens, state = item
-        local = word_topic.copy()
-        _hot.gibbs_sweep(
-            docs[tokens],
-            words[tokens],
-            topics[tokens],
-            doc_topic,
-            local,
-            local.sum(0, dtype=np.float64),
-            ALPHA,
-            ETA,
-            state,
+    def __init__(
+        self,
+        counts: csr_matrix,
+        n_components: int,
+        rng: np.random.RandomState,
+        seeds: Array | None = None,
+    ):
+        self._shape = (*counts.shape, n_components)
+        self._docs, self._words = _tokens(counts)
+        n_tokens = len(self._docs)
+        self._topics = (
+            rng.randint(n_components, size=n_tokens).astype(np.int32)
+            if seeds is None
+            else first_topics(self._docs, self._words, seeds, rng)
         )
-        return local
+        self._seeds = 0.0 if seeds is None else seeds.astype(np.float32)
+        lengths = np.bincount(self._docs, minlength=counts.shape[0])
+        n_shards = int(np.clip(n_tokens // MIN_SHARD, 1, MAX_SHARDS))
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        self._pieces = [slice(ends[s.start], ends[s.stop]) for s in shards(lengths, n_shards)]
+        self._states = rng.randint(2**31, size=(len(self._pieces), 1)).astype(np.uint64)
+        self._count_tokens()
 
-    complete = True
-    try:
-        for _ in range(n_sweeps):
-            parts = ordered_map(sweep, list(zip(pieces, states, strict=True)), n_jobs)
-            word_topic = sum(parts[1:], parts[0]) - (len(parts) - 1) * word_topic
-    except KeyboardInterrupt:
-        complete = False
-        doc_topic = _count(docs, topics, doc_topic.shape)
-    if seeds is not None or not complete:
-        word_topic = _count(words, topics, (V, K))
+    def _count_tokens(self) -> None:
+        D, V, K = self._shape
+        self._doc_topic = _count(self._docs, self._topics, (D, K))
+        self._word_topic = _count(self._words, self._topics, (V, K)) + self._seeds
 
-    in_document = doc_topic.astype(np.float64)
-    lam = np.log(in_document + ALPHA)
-    posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
-    return GibbsStart(word_topic.astype(np.float64), posterior), complete
+    def sweep(self, n_sweeps: int, n_jobs: int | None = None) -> bool:
+        """Go on; False after Ctrl-C, which leaves every token with a topic."""
+
+        def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> Array:
+            checkpoint()
+            tokens, state = item
+            local = self._word_topic.copy()
+            _hot.gibbs_sweep(
+                self._docs[tokens],
+                self._words[tokens],
+                self._topics[tokens],
+                self._doc_topic,
+                local,
+                local.sum(0, dtype=np.float64),
+                ALPHA,
+                ETA,
+                state,
+            )
+            return local
+
+        work = list(zip(self._pieces, self._states, strict=True))
+        try:
+            for _ in range(n_sweeps):
+                parts = ordered_map(run, work, n_jobs)
+                self._word_topic = sum(parts[1:], parts[0]) - (len(parts) - 1) * self._word_topic
+        except KeyboardInterrupt:
+            self._count_tokens()
+            return False
+        return True
+
+    def log_likelihood(self) -> float:
+        """log p(words, topics of the tokens), up to a constant: which of several runs is the best one."""
+        in_topic, in_document = (a.astype(np.float64) for a in (self._word_topic, self._doc_topic))
+        of_words = gammaln(in_topic + ETA).sum() - gammaln((in_topic + ETA).sum(0)).sum()
+        of_topics = gammaln(in_document + ALPHA).sum() - gammaln((in_document + ALPHA).sum(1)).sum()
+        return float(of_words + of_topics)
+
+    def start(self) -> GibbsStart:
+        """What the run has found so far."""
+        in_document = self._doc_topic.astype(np.float64)
+        lam = np.log(in_document + ALPHA)
+        posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
+        word_topic = _count(self._words, self._topics, self._shape[1:])
+        return GibbsStart(word_topic.astype(np.float64), posterior)
 
 
 def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:

@@ -7,13 +7,17 @@ from scipy.sparse import csr_matrix
 
 from gptm import em
 from gptm._types import Array
-from gptm.gibbs import run_gibbs
+from gptm.gibbs import Chain
 from gptm.mstep import update_beta
 from gptm.seeds import grow, plant
 from gptm.spectral import spectral_topics
 
-CHAINS = 4  # Gibbs runs to choose from: single runs differ much, and the bound tells (measured)
-MANY_TOKENS = 500_000  # beyond, one run is enough
+CHAINS = (
+    4  # Gibbs runs to choose from: single runs differ much, and their likelihood tells (measured)
+)
+MANY_TOKENS = 2_000_000  # beyond, one run is enough
+SWEEPS = 50  # of each run
+MORE_SWEEPS = 50  # of the best one
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
@@ -45,31 +49,22 @@ def make_start(
 
 
 def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.RandomState) -> Start:
-    """Of a few Gibbs runs the one from which the first EM iteration reaches the highest bound."""
+    """The likeliest of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
     n_chains = CHAINS if problem.counts.sum() <= MANY_TOKENS else 1
-    seeds = rng.randint(2**31, size=n_chains)
-    best: em.State | None = None
-    for seed in seeds:
-        found, complete = run_gibbs(
-            problem.counts,
-            n_components,
-            np.random.RandomState(seed),
-            n_jobs=problem.n_jobs,
-            seeds=problem.seeds,
-        )
-        beta_T = _floored(update_beta(found.word_topic, problem.prior))
-        state = em.initial_state(problem, beta_T, found.posterior)
+    best: Chain | None = None
+    complete = True
+    for seed in rng.randint(2**31, size=n_chains):
+        chain = Chain(problem.counts, n_components, np.random.RandomState(seed), problem.seeds)
+        complete = chain.sweep(SWEEPS, problem.n_jobs)
+        if best is None or (complete and chain.log_likelihood() > best.log_likelihood()):
+            best = chain
         if not complete:
-            return Start(best or state, complete=False)
-        if n_chains > 1:
-            try:
-                state = next(em.iterate(problem, state))
-            except KeyboardInterrupt:
-                return Start(best or state, complete=False)
-        if best is None or state.bound > best.bound:
-            best = state
+            break
     assert best is not None
-    return Start(best)
+    complete = complete and best.sweep(MORE_SWEEPS, problem.n_jobs)
+    found = best.start()
+    beta_T = _floored(update_beta(found.word_topic, problem.prior))
+    return Start(em.initial_state(problem, beta_T, found.posterior), complete)
 
 
 def _floored(beta_T: Array) -> Array:
