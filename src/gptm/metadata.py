@@ -92,8 +92,8 @@ def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd
     known = ", ".join(map(repr, frame.columns)) or "none"
     several = "s" if len(absent) > 1 else ""
     raise ValueError(
-        f"the kernel needs the metadata column{several} {', '.join(map(repr, absent))}; the columns are {known}. Name "
-        "them as in training, or go on without: missing_columns='prior' takes what is absent for missing, so that "
+        f"the kernel needs the metadata column{several} {', '.join(map(repr, absent))}; the columns are {known}. "
+        "Rename them as in training, or go on without: missing_columns='prior' takes what is absent for missing, so that "
         "these terms of the kernel fall back to the prior."
     )
 
