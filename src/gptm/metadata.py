@@ -93,8 +93,8 @@ def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd
     several = "s" if len(absent) > 1 else ""
     raise ValueError(
         f"the kernel needs the metadata column{several} {', '.join(map(repr, absent))}; the columns are {known}. "
-        "Rename them as in training, or go on without: missing_columns='prior' takes what is absent for missing, so that "
-        "these terms of the kernel fall back to the prior."
+        "Rename them as in training, or go on without: missing_columns='prior' takes what is absent for missing, so "
+        "that these terms of the kernel fall back to the prior."
     )
 
 
