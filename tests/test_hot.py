@@ -59,7 +59,11 @@ def test_words_term(form):
     words, counts, lam, beta_T, x_d = random_document(0)
     exp_lam = np.exp(lam - lam.max())
     expected = np.full(len(lam), np.nan)
-    value, sureness = form_of(_hot.words_term, form)(words, counts, exp_lam, beta_T, expected)
+    ratios = np.empty(len(words))
+    value, sureness = form_of(_hot.words_term, form)(
+        words, counts, exp_lam, beta_T, expected, ratios
+    )
+    assert_allclose(ratios, counts / (beta_T @ exp_lam)[words], rtol=1e-12)
     phi = naive.phi(lam, beta_T.T)
     assert_allclose(value, x_d @ np.log(beta_T @ exp_lam), rtol=1e-12)
     assert_allclose(expected, x_d @ phi, rtol=1e-12)
@@ -71,7 +75,9 @@ def test_words_term_is_sure_of_words_of_one_topic(form):
     beta_T = np.kron(np.eye(3), np.array([[0.5], [0.5]]))
     words, counts = np.array([0, 3, 5], dtype=np.int32), np.array([2.0, 3.0, 4.0])
     expected = np.empty(3)
-    _, sureness = form_of(_hot.words_term, form)(words, counts, np.ones(3), beta_T, expected)
+    _, sureness = form_of(_hot.words_term, form)(
+        words, counts, np.ones(3), beta_T, expected, np.empty(3)
+    )
     assert_allclose(sureness, 9)
     assert_allclose(expected, [2, 3, 4])
 
@@ -80,7 +86,7 @@ def test_words_term_of_an_empty_document(form):
     none = np.empty(0, dtype=np.int32)
     expected = np.full(2, np.nan)
     result = form_of(_hot.words_term, form)(
-        none, np.empty(0), np.ones(2), np.ones((1, 2)), expected
+        none, np.empty(0), np.ones(2), np.ones((1, 2)), expected, np.empty(0)
     )
     assert result == (0.0, 0.0)
     assert_allclose(expected, 0)
@@ -90,7 +96,8 @@ def test_add_expected_counts(form):
     words, counts, lam, beta_T, x_d = random_document(1)
     out = np.random.default_rng(0).uniform(size=beta_T.shape)
     before = out.copy()
-    form_of(_hot.add_expected_counts, form)(words, counts, np.exp(lam), beta_T, out)
+    ratios = counts / (beta_T @ np.exp(lam))[words]
+    form_of(_hot.add_expected_counts, form)(words, ratios, np.exp(lam), beta_T, out)
     assert_allclose(out - before, x_d[:, None] * naive.phi(lam, beta_T.T), rtol=1e-10, atol=1e-12)
 
 
@@ -336,6 +343,8 @@ class Document:
             work,
             work[1].view(np.int64),
             np.empty(self.K, dtype=np.int64),
+            np.empty((2, len(self.x_d))),
+            np.empty((0, self.K)),
         )
         return lam, nu2, terms, inner
 

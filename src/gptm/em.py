@@ -24,7 +24,7 @@ from gptm.operators import Operator, View
 Coregionalization = Literal["identity", "shared", "free", "none"]
 
 FIRST_INNER = 20  # inner iterations of a document step that starts from nothing
-INNER = 3  # and of one that starts where the last one stopped: the topics move on anyway
+INNER = 2  # and of one that starts where the last one stopped: the topics move on anyway
 INNER_TOL = 1e-6  # nats per token
 SETTLING = 50  # rounds for the kernel's strength at the start, at most
 SETTLED = 1e-4  # change of the kernel's share of the spread that is none

@@ -42,22 +42,43 @@ def shifted_exp(lam, out, scratch, bits):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def optimise_document(
-    words, counts, m, P, R, level, beta_T, lam, nu2, max_inner, tol, work, bits, chosen
+    words,
+    counts,
+    m,
+    P,
+    R,
+    level,
+    beta_T,
+    lam,
+    nu2,
+    max_inner,
+    tol,
+    work,
+    bits,
+    chosen,
+    ratios,
+    expected,
 ):
     """Raise one document's bound l_d over lam and nu2 in place, phi and zeta at their optimum.
 
     Returns the words and normaliser terms of l_d and the number of inner iterations. Each of them takes nu2
     to its optimum for the present zeta (eq. 10), then lam by a damped Newton step that never lowers l_d.
-    It stops when both promise less than `tol` nats per token. R (K + 1, K) is (P + level I)^-1 with its row sums
-    below; `work` (17 + K, K) is scratch, `bits` its second row as integers, `chosen` (K,) topics.
+    It stops when both promise less than `tol` nats per token. `expected` (V, K), unless empty, has the expected
+    word-topic counts added.
+
+    R (K + 1, K) is (P + level I)^-1 with its row sums below. `work` (17 + K, K), `chosen` (K,) and `ratios` (2, at
+    least the number of words) are scratch, `bits` is the second row of `work` as integers.
     """
     K = lam.shape[0]
     scratch = work[:2]
-    n, n_new, e, e_new, half, t, g, x, Px, pull, p = work[2:13]
+    # One by one: rows that are unpacked together count as not contiguous.
+    n, n_new, e, e_new, half, t = work[2], work[3], work[4], work[5], work[6], work[7]
+    g, x, Px, pull, p = work[8], work[9], work[10], work[11], work[12]
+    ratio, ratio_new = ratios[0], ratios[1]
     N = counts.sum()
 
     shift = shifted_exp(lam, e, scratch, bits)
-    value, sure = words_term(words, counts, e, beta_T, n)
+    value, sure = words_term(words, counts, e, beta_T, n, ratio)
     value += N * shift
     quad = prior_gradient(P, lam, m, pull)
     for i in range(K):
@@ -65,7 +86,9 @@ def optimise_document(
         scratch[0, i] = 0.5 * nu2[i]
     exponential(scratch[0], half, scratch[1], bits)
     present = 0.0
-    for inner in range(max_inner):
+    inner = 0
+    while inner < max_inner:
+        inner += 1
         zeta = 0.0
         for i in range(K):
             zeta += e[i] * half[i]
@@ -95,7 +118,7 @@ def optimise_document(
             promise += g[i] * x[i]
         if not promise > tol * max(N, 1.0):
             if not moved > tol * max(N, 1.0):
-                return present + 0.5 * quad, inner + 1
+                break
             continue  # lam is where it should be; nu2 and zeta still settle with each other
 
         along, curved = 0.0, 0.0
@@ -107,24 +130,26 @@ def optimise_document(
             for i in range(K):
                 g[i] = lam[i] + step * x[i]
             shift_new = shifted_exp(g, e_new, scratch, bits)
-            value_new, sure_new = words_term(words, counts, e_new, beta_T, n_new)
+            value_new, sure_new = words_term(words, counts, e_new, beta_T, n_new, ratio_new)
             value_new += N * shift_new
             quad_new = quad + step * (2.0 * along + step * curved)
             zeta = 0.0
             for i in range(K):
                 zeta += e_new[i] * half[i]
             after = value_new - N * (np.log(zeta) + shift_new) - 0.5 * quad_new
-            if after >= present:
+            if after >= present or step < 1e-6:
                 break
             step *= 0.5
-            if step < 1e-6:  # the promise is below rounding: stay
-                return present + 0.5 * quad, inner + 1
+        if not after >= present:  # the promise is below rounding: stay
+            break
         for i in range(K):
             lam[i] = g[i]
             pull[i] += step * Px[i]
         value, sure, shift, quad, present = value_new, sure_new, shift_new, quad_new, after
-        n, n_new, e, e_new = n_new, n, e_new, e
-    return present + 0.5 * quad, max_inner
+        n, n_new, e, e_new, ratio, ratio_new = n_new, n, e_new, e, ratio_new, ratio
+    if expected.shape[0] > 0:
+        add_expected_counts(words, ratio, e, beta_T, expected)
+    return present + 0.5 * quad, inner
 
 
 @njit(cache=True, nogil=True)
@@ -135,8 +160,7 @@ def document_block(
 
     The prior precision of document d is P = T diag(weight[d]) T'. A `weight` of one row holds for all, and
     `shared` then has (P + level I)^-1 with its row sums below, for each of `LEVELS` times the mean of diag P.
-    `terms` (n,) takes the words and normaliser terms. `expected` (V, K), unless empty, has the expected
-    word-topic counts added.
+    `terms` (n,) takes the words and normaliser terms.
     """
     D, K = lam.shape
     work = np.zeros((17 + K, K))
@@ -145,6 +169,10 @@ def document_block(
     P = np.empty((K, K))
     own = np.empty((K + 1, K))
     e = np.empty(K)
+    longest = 0
+    for d in range(D):
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    ratios = np.empty((2, longest))
     scale = 0.0
     inner = 0
     for d in range(D):
@@ -176,11 +204,10 @@ def document_block(
             work,
             bits,
             chosen,
+            ratios,
+            expected,
         )
         inner += used
-        if expected.shape[0] > 0:
-            shifted_exp(lam[d], e, work[:2], bits)
-            add_expected_counts(words, counts, e, beta_T, expected)
     return inner
 
 

@@ -23,9 +23,10 @@ def expected_softmax(lam, nu2, nodes, weights, out):
     """
     D, K = lam.shape
     G = nodes.shape[0]
-    argument, exp_eta, part, power = np.empty((4, G * K))
+    argument, exp_eta = np.empty(G * K), np.empty(G * K)
+    part, power = np.empty(G * K), np.empty(G * K)
     bits = power.view(np.int64)
-    sd, survive, slope = np.empty((3, K))
+    sd, survive, slope = np.empty(K), np.empty(K), np.empty(K)
     growth = np.exp(_LOG_T_STEP)
     for d in range(D):
         shift = lam[d, 0]

@@ -7,7 +7,7 @@ from gptm._hot.settings import FAST, TINY
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def words_term(words, counts, exp_lam, beta_T, expected):
+def words_term(words, counts, exp_lam, beta_T, expected, ratios):
     """Words' part of one document's bound; fills its expected topic counts, with phi from eq. 9.
 
     Same as::
@@ -16,6 +16,7 @@ def words_term(words, counts, exp_lam, beta_T, expected):
         norm = phi.sum(1)
         phi /= norm[:, None]
         expected[:] = counts @ phi
+        ratios[:] = counts / norm
         return counts @ log(norm), counts @ (phi**2).sum(1)
 
     The second value says how sure the words are of their topics: N when each word has one topic.
@@ -42,6 +43,7 @@ def words_term(words, counts, exp_lam, beta_T, expected):
         else:
             value += counts[n] * np.log(norm)
         ratio = counts[n] / norm
+        ratios[n] = ratio
         sureness += ratio * square / norm
         for i in range(K):
             expected[i] += ratio * beta_T[w, i]
@@ -51,20 +53,14 @@ def words_term(words, counts, exp_lam, beta_T, expected):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_expected_counts(words, counts, exp_lam, beta_T, out):
+def add_expected_counts(words, ratios, exp_lam, beta_T, out):
     """Add one document's expected word-topic counts to `out` (V, K), the sum of eq. 8.
 
     Same as::
 
-        phi = exp_lam * beta_T[words]
-        out[words] += counts[:, None] * phi / phi.sum(1, keepdims=True)
+        out[words] += counts[:, None] * phi               # phi and ratios as in words_term
     """
-    K = exp_lam.shape[0]
     for n in range(words.shape[0]):
-        w = words[n]
-        norm = TINY
-        for i in range(K):
-            norm += exp_lam[i] * beta_T[w, i]
-        ratio = counts[n] / norm
-        for i in range(K):
+        w, ratio = words[n], ratios[n]
+        for i in range(exp_lam.shape[0]):
             out[w, i] += ratio * exp_lam[i] * beta_T[w, i]
