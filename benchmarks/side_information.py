@@ -83,8 +83,6 @@ def read(folder, name):
             if len(text.split()) >= 20
         ]
         docs = [docs[i] for i in np.sort(rng.permutation(len(docs))[:6000])]
-    if source == "debian_sources":
-        docs = [docs[i] for i in np.sort(rng.permutation(len(docs))[:10_000])]
     frame = pd.DataFrame(docs).drop(columns="text")
     if "links" in frame:
         frame["links"] = [one if isinstance(one, list) else [] for one in frame["links"]]
