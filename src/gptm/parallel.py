@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
+from functools import cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
 import threadpoolctl
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from gptm._types import Array
 
@@ -107,7 +108,13 @@ def interruptible(function: Callable[[], Result]) -> Result:
 
 _blas_lock = threading.Lock()
 _blas_users = 0
-_blas_limits: threadpool_limits | None = None
+_blas_limits: Any = None
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The BLAS of NumPy and SciPy; to look for it takes some milliseconds, as long as some calls in all."""
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -120,7 +127,7 @@ def single_threaded_blas() -> Iterator[None]:
     global _blas_users, _blas_limits
     with _blas_lock:
         if _blas_users == 0:
-            _blas_limits = threadpool_limits(limits=1, user_api="blas")
+            _blas_limits = _blas().limit(limits=1, user_api="blas")
             _let_go_of_blas()
         _blas_users += 1
     try:
