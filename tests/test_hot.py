@@ -239,9 +239,9 @@ def test_level_of_a_document(form):
     level_of = form_of(_hot.level_of, form)
     e = np.array([1.0, 0.01, 0.03, 0.02])  # the rare ones have 0.02 / 1.06 on average
     for N in (0.0, 3.0, 30.0, 1e4):
-        below = np.flatnonzero(0.5 * _hot.LEVELS <= 0.5 * N * 0.02 / 1.06)
-        assert level_of(e, N, 0.5) == below[-1]
-    assert level_of(np.ones(3), 30.0, 0.5) == 0
+        below = np.flatnonzero(_hot.LEVELS <= 0.5 * N * 0.02 / 1.06)
+        assert level_of(e, N, _hot.LEVELS) == below[-1]
+    assert level_of(np.ones(3), 30.0, _hot.LEVELS) == 0
 
 
 # nu2
@@ -324,17 +324,13 @@ class Document:
         """lam, nu2, the words and normaliser terms, and the number of inner iterations."""
         lam = (self.lam0 if lam is None else lam).copy()
         nu2 = (self.nu20 if nu2 is None else nu2).copy()
-        P, level, work = (
-            inv(self.Sigma),
-            0.1 * (self.x_d.sum() > 0),
-            np.zeros((17 + self.K, self.K)),
-        )
+        P, levels, work = inv(self.Sigma), 0.1 * _hot.LEVELS, np.zeros((17 + self.K, self.K))
         terms, inner = form_of(_hot.optimise_document, form)(
             *sparse_row(self.x_d),
             self.m,
             P,
-            resolvent(P, level),
-            level,
+            np.stack([resolvent(P, level) for level in levels]),
+            levels,
             np.ascontiguousarray(self.beta.T),
             lam,
             nu2,

@@ -16,8 +16,8 @@ _BEYOND = 0.5  # of the variance R_ii is left by a topic's own curvature: it the
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def level_of(e, N, scale):
-    """Which of the levels, times `scale`, suits a document: about the curvature of topics that hardly occur."""
+def level_of(e, N, levels):
+    """Which of the ascending levels suits a document: about the curvature of topics that hardly occur."""
     K = e.shape[0]
     total = 0.0
     for i in range(K):
@@ -31,7 +31,7 @@ def level_of(e, N, scale):
     level = 0
     if few > 0:
         curvature = 0.5 * N * rare / (few * total)
-        while level + 1 < LEVELS.shape[0] and scale * LEVELS[level + 1] <= curvature:
+        while level + 1 < levels.shape[0] and levels[level + 1] <= curvature:
             level += 1
     return level
 

@@ -47,7 +47,7 @@ def optimise_document(
     m,
     P,
     R,
-    level,
+    levels,
     beta_T,
     lam,
     nu2,
@@ -66,8 +66,8 @@ def optimise_document(
     It stops when both promise less than `tol` nats per token. `expected` (V, K), unless empty, has the expected
     word-topic counts added.
 
-    R (K + 1, K) is (P + level I)^-1 with its row sums below. `work` (17 + K, K), `chosen` (K,) and `ratios` (2, at
-    least the number of words) are scratch, `bits` is the second row of `work` as integers.
+    R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below. `work` (17 + K, K), `chosen` (K,) and `ratios` (2, the
+    number of words or more) are scratch, `bits` is the second row of `work` as integers.
     """
     K = lam.shape[0]
     scratch = work[:2]
@@ -110,9 +110,9 @@ def optimise_document(
         # What the words do not know of their topics they take from the curvature (Louis' missing information). Past
         # 0.7 the steps are cut back more often than they save iterations (measured).
         missing = min(0.7, (N - sure) / spread) if spread > 1e-12 * N else 0.0
-        newton_direction(
-            R, level, t, 1.0 - max(missing, 0.0), N, g, x, Px, chosen, work[13:17], work[17:]
-        )
+        share = 1.0 - max(missing, 0.0)
+        j = level_of(e, N, levels)
+        newton_direction(R[j], levels[j], t, share, N, g, x, Px, chosen, work[13:17], work[17:])
         promise = 0.0
         for i in range(K):
             promise += g[i] * x[i]
@@ -167,35 +167,32 @@ def document_block(
     bits = work[1].view(np.int64)
     chosen = np.empty(K, dtype=np.int64)
     P = np.empty((K, K))
-    own = np.empty((K + 1, K))
-    e = np.empty(K)
+    own = np.empty((1, K + 1, K))
     longest = 0
     for d in range(D):
         longest = max(longest, indptr[d + 1] - indptr[d])
     ratios = np.empty((2, longest))
-    scale = 0.0
+    R = shared if weight.shape[0] == 1 else own
+    levels = LEVELS
     inner = 0
     for d in range(D):
-        if d == 0 or weight.shape[0] > 1:
-            weighted_precision(T, weight[d], P)
-            scale = np.trace(P) / K
         row = slice(indptr[d], indptr[d + 1])
         words, counts = indices[row], data[row]
-        shifted_exp(lam[d], e, work[:2], bits)
-        kind = level_of(e, counts.sum(), scale)
-        level = scale * LEVELS[kind]
-        R = own
-        if weight.shape[0] == 1:
-            R = shared[kind]
-        else:
-            resolvent(P, level, work[17:], own)
+        if d == 0 or weight.shape[0] > 1:
+            weighted_precision(T, weight[d], P)
+            levels = np.trace(P) / K * LEVELS
+        if weight.shape[0] > 1:
+            shifted_exp(lam[d], work[2], work[:2], bits)
+            j = level_of(work[2], counts.sum(), levels)
+            levels = levels[j : j + 1]
+            resolvent(P, levels[0], work[17:], own[0])
         terms[d], used = optimise_document(
             words,
             counts,
             m[d],
             P,
             R,
-            level,
+            levels,
             beta_T,
             lam[d],
             nu2[d],
