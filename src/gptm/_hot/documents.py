@@ -66,8 +66,8 @@ def optimise_document(
     It stops when both promise less than `tol` nats per token. `expected` (V, K), unless empty, has the expected
     word-topic counts added.
 
-    R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below. `work` (17 + K, K), `chosen` (K,) and `ratios` (2, the
-    number of words or more) are scratch, `bits` is the second row of `work` as integers.
+    R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below. `work` (17 + K, K), `chosen` (K,) and `ratios` (2,
+    the number of words or more) are scratch, `bits` is the second row of `work` as integers.
     """
     K = lam.shape[0]
     scratch = work[:2]
