@@ -274,7 +274,7 @@ def test_update_documents(mode):
 
 def infer(X, p, start=None, n_jobs=1, tol=1e-13, with_expected=True):
     T = diagonalise(p.Sigma, p.B).T
-    prior = Prior(p.mu + np.zeros_like(p.lam), T, np.ones((1, T.shape[0])))
+    prior = Prior(p.mu + np.zeros_like(p.lam), T, np.ones(T.shape[0]))
     beta_T = np.ascontiguousarray(p.beta.T)
     start = start or Posterior(p.lam, p.nu2)
     return infer_documents(

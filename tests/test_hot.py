@@ -486,14 +486,27 @@ def test_document_block(form, own_weights):
     beta_T = np.ascontiguousarray(p.beta.T)
     lam, nu2 = p.lam.copy(), p.nu2.copy()
     terms, counts = np.empty(D), np.ones(beta_T.shape)
-    P = T @ np.diag(weight[0]) @ T.T
-    levels = _hot.LEVELS * np.trace(P) / K
-    shared = np.stack(
-        [resolvent(P, level) for level in levels[: 0 if own_weights else None]]
-        or [np.empty((K + 1, K))]
-    )
+    P, shared = np.empty((0, 0)), np.empty((0, 0, 0))
+    if not own_weights:
+        P = T @ np.diag(weight[0]) @ T.T
+        levels = _hot.LEVELS * np.trace(P) / K
+        shared = np.stack([resolvent(P, level) for level in levels])
     inner = form_of(_hot.document_block, form)(
-        indptr, indices, data, means, T, weight, shared, beta_T, lam, nu2, 400, 1e-14, terms, counts
+        indptr,
+        indices,
+        data,
+        means,
+        T,
+        weight,
+        P,
+        shared,
+        beta_T,
+        lam,
+        nu2,
+        400,
+        1e-14,
+        terms,
+        counts,
     )
     assert inner >= D
     allocated = np.ones(p.beta.shape)

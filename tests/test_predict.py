@@ -73,7 +73,7 @@ class Fitted:
 
 
 def prior_covariance(prior, d):
-    return inv(prior.T @ np.diag(prior.weight[d]) @ prior.T.T)
+    return inv(prior.T @ np.diag(np.broadcast_to(prior.weight, prior.mean.shape)[d]) @ prior.T.T)
 
 
 # What the kernel says

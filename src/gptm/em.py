@@ -112,7 +112,7 @@ def update_topics(problem: Problem, state: State) -> State:
 def update_documents(problem: Problem, state: State) -> State:
     """lam and nu2 of every document around mu + F, and the words' statistics."""
     K = len(state.Sigma)
-    prior = Prior(state.means.mu + state.F, state.means.basis.T, np.ones((1, K)))
+    prior = Prior(state.means.mu + state.F, state.means.basis.T, np.ones(K))
     posterior, statistics = infer_documents(
         problem.counts,
         prior,

@@ -36,11 +36,14 @@ _RULES = ((1.5, _gauss_hermite(9)), (4.0, _gauss_hermite(25)), (np.inf, _trapezo
 
 
 class Prior(NamedTuple):
-    """Gaussian prior of eta for n documents: precision T diag(weight[d]) T' around mean[d]."""
+    """Gaussian prior of eta for n documents: precision T diag(weight[d]) T' around mean[d].
+
+    Where all documents share one precision, its weight has no row for each.
+    """
 
     mean: Array  # (n, K)
     T: Array  # (K, K)
-    weight: Array  # (n, K), or (1, K) where all documents share it
+    weight: Array  # (n, K) or (K,)
 
 
 class Posterior(NamedTuple):
@@ -83,11 +86,13 @@ def infer_documents(
     assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
     lam, nu2 = start.lam.copy(), start.nu2.copy()
     terms = np.empty(n)
-    shared = prior.weight.shape[0] == 1
-    known = _resolvents(prior) if shared else np.empty((0, K + 1, K))
+    shared = prior.weight.ndim == 1
+    P, resolvents = _shared_precision(prior) if shared else (np.empty((0, 0)), np.empty((0, 0, 0)))
+    weight = np.empty((0, K)) if shared else prior.weight
+    V = counts.shape[1] if with_expected else 0
 
     def run(shard: slice, checkpoint: Callable[[], None]) -> Array:
-        expected = np.zeros((counts.shape[1] if with_expected else 0, K))
+        expected = np.zeros((V, K))
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
             _hot.document_block(
@@ -96,8 +101,9 @@ def infer_documents(
                 counts.data,
                 prior.mean[rows],
                 prior.T,
-                prior.weight if shared else prior.weight[rows],
-                known,
+                weight[rows],
+                P,
+                resolvents,
                 beta_T,
                 lam[rows],
                 nu2[rows],
@@ -110,19 +116,29 @@ def infer_documents(
 
     lengths = np.diff(counts.indptr)
     n_shards = int(np.clip(lengths.sum() // MIN_SHARD, 1, MAX_SHARDS))
-    expected = np.zeros((counts.shape[1] if with_expected else 0, K))
-    for part in ordered_map(run, shards(lengths + K, n_shards), n_jobs):
-        expected += part
-    return Posterior(lam, nu2), Statistics(terms, expected)
+    parts = ordered_map(run, shards(lengths + K, n_shards), n_jobs)
+    return Posterior(lam, nu2), Statistics(terms, _summed(parts or [np.zeros((V, K))], n_jobs))
 
 
-def _resolvents(prior: Prior) -> Array:
-    """(n_levels, K + 1, K) inverses of the one precision P + level I, and their row sums below."""
+def _summed(parts: list[Array], n_jobs: int | None) -> Array:
+    """The sum of the shards' counts, always in the same order; the first of them takes it."""
+    total = parts[0]
+
+    def add(rows: slice, _: Callable[[], None]) -> None:
+        for part in parts[1:]:
+            total[rows] += part[rows]
+
+    ordered_map(add, blocks(0, len(total), max(len(total) // MAX_SHARDS, 1)), n_jobs)
+    return total
+
+
+def _shared_precision(prior: Prior) -> tuple[Array, Array]:
+    """The one precision P, and (n_levels, K + 1, K) inverses of P + level I with their row sums below."""
     P = (prior.T * prior.weight) @ prior.T.T
     P = 0.5 * (P + P.T)
     levels = _hot.LEVELS * np.trace(P) / len(P)
     inverses = np.linalg.inv(P + levels[:, None, None] * np.eye(len(P)))
-    return np.concatenate([inverses, inverses.sum(1, keepdims=True)], axis=1)
+    return P, np.concatenate([inverses, inverses.sum(1, keepdims=True)], axis=1)
 
 
 def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:

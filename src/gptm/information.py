@@ -90,9 +90,9 @@ def theta_spread(
     Q = contrasts(K)
     half = np.random.default_rng(_SEED).standard_normal((_NODES // 2, K))
     nodes = np.vstack([half, -half])
-    shared = prior.weight.shape[0] == 1
+    shared = prior.weight.ndim == 1
     for rows in blocks(0, n, BLOCK):
-        weight = prior.weight if shared else prior.weight[rows]
+        weight = prior.weight[None] if shared else prior.weight[rows]
         precision = (prior.T * weight[:, None, :]) @ prior.T.T
         words = see_words(counts[rows], beta_T, posterior.lam[rows], posterior.nu2[rows], n_jobs)
         lower = np.linalg.cholesky(precision + Q @ words.information @ Q.T)

@@ -45,13 +45,15 @@ def predicted_prior(parameters: Parameters, cross: Cross) -> Prior:
     """Prior of eta for each new document alone, F_* integrated out."""
     basis = diagonalise(parameters.Sigma, parameters.B)
     mean = parameters.mu + cross.mean(parameters.alpha, parameters.F)
+    if not basis.b.any():  # no kernel, or one that says nothing
+        return Prior(mean, basis.T, np.ones_like(basis.b))
     return Prior(mean, basis.T, 1.0 / (1.0 + cross.variance(basis.b)))
 
 
 def prior_around(parameters: Parameters, F: Array) -> Prior:
     """Prior of eta for documents whose F is given."""
     basis = diagonalise(parameters.Sigma, parameters.B)
-    return Prior(parameters.mu + F, basis.T, np.ones((1, len(parameters.mu))))
+    return Prior(parameters.mu + F, basis.T, np.ones_like(parameters.mu))
 
 
 def infer_new(counts: csr_matrix, prior: Prior, beta_T: Array, n_jobs: int | None) -> Posterior:
@@ -74,7 +76,7 @@ def infer_new_jointly(
     operator = cross.conditional()
     basis: Basis = diagonalise(parameters.Sigma, parameters.B)
     F_bar = cross.mean(parameters.alpha, parameters.F)
-    shared = np.ones((1, K))
+    shared = np.ones(K)
     posterior = prior_start(Prior(parameters.mu + F_bar, basis.T, shared))
 
     def update(x: Array) -> tuple[Array, float]:

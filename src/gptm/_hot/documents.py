@@ -154,38 +154,51 @@ def optimise_document(
 
 @njit(cache=True, nogil=True)
 def document_block(
-    indptr, indices, data, m, T, weight, shared, beta_T, lam, nu2, max_inner, tol, terms, expected
+    indptr,
+    indices,
+    data,
+    m,
+    T,
+    weight,
+    precision,
+    resolvents,
+    beta_T,
+    lam,
+    nu2,
+    max_inner,
+    tol,
+    terms,
+    expected,
 ):
     """Run `optimise_document` over a block of documents (CSR rows); return the inner iterations.
 
-    The prior precision of document d is P = T diag(weight[d]) T'. A `weight` of one row holds for all, and
-    `shared` then has (P + level I)^-1 with its row sums below, for each of `LEVELS` times the mean of diag P.
-    `terms` (n,) takes the words and normaliser terms.
+    The prior precision P of document d is T diag(weight[d]) T'; or `precision`, unless that is empty, for all of them,
+    and `resolvents` are then (P + level I)^-1 and their row sums below for each of `LEVELS` times the mean of
+    diag P. `terms` (n,) takes the words and normaliser terms.
     """
     D, K = lam.shape
     work = np.zeros((17 + K, K))
     bits = work[1].view(np.int64)
     chosen = np.empty(K, dtype=np.int64)
-    P = np.empty((K, K))
-    own = np.empty((1, K + 1, K))
     longest = 0
     for d in range(D):
         longest = max(longest, indptr[d + 1] - indptr[d])
     ratios = np.empty((2, longest))
-    R = shared if weight.shape[0] == 1 else own
-    levels = LEVELS
+    shared = precision.shape[0] > 0
+    P = precision if shared else np.empty((K, K))
+    R = resolvents if shared else np.empty((1, K + 1, K))
+    levels = np.trace(P) / K * LEVELS
     inner = 0
     for d in range(D):
         row = slice(indptr[d], indptr[d + 1])
         words, counts = indices[row], data[row]
-        if d == 0 or weight.shape[0] > 1:
+        if not shared:
             weighted_precision(T, weight[d], P)
-            levels = np.trace(P) / K * LEVELS
-        if weight.shape[0] > 1:
             shifted_exp(lam[d], work[2], work[:2], bits)
+            levels = np.trace(P) / K * LEVELS
             j = level_of(work[2], counts.sum(), levels)
             levels = levels[j : j + 1]
-            resolvent(P, levels[0], work[17:], own[0])
+            resolvent(P, levels[0], work[17:], R[0])
         terms[d], used = optimise_document(
             words,
             counts,
