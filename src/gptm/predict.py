@@ -26,7 +26,7 @@ MAX_INNER = 500
 TOL = 1e-7  # nats per token
 _JOINT_ITERATIONS = 1000
 _JOINT_TOL = 1e-8
-_JOINT_INNER_TOL = 1e-13  # a strong kernel amplifies what the documents leave undone
+_JOINT_INNER_TOL = 1e-15  # a strong kernel amplifies what the documents leave undone
 _MEMORY = 8
 
 
