@@ -12,7 +12,9 @@ from numba import njit
 from gptm._hot.settings import FAST
 
 LEVELS = np.array([0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0])  # times the mean of diag P
-_BEYOND = 0.5  # of the variance R_ii is left by a topic's own curvature: it then counts on its own
+_BEYOND = (
+    0.5  # a topic counts on its own where its curvature beyond the level times its variance is more
+)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
