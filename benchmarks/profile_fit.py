@@ -10,6 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.peers import corpora
+
 from gptm import CTM, base, em, gibbs, mstep
 
 HERE = Path(__file__).resolve().parent

@@ -12,9 +12,8 @@ from numba import njit
 from gptm._hot.settings import FAST
 
 LEVELS = np.array([0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0])  # times the mean of diag P
-_BEYOND = (
-    0.5  # a topic counts on its own where its curvature beyond the level times its variance is more
-)
+# A topic counts on its own where its curvature beyond the level, times its variance, is more than this.
+_BEYOND = 0.5
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
