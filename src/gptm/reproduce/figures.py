@@ -179,7 +179,7 @@ def _handles(row: Sequence[Panel]) -> tuple[list[Any], list[str]]:
         Line2D([], [], ls="", marker=MARKERS[i % len(MARKERS)], color=color_of(i), ms=5)
         for i in range(len(names))
     ]
-    if any(panel.known is not None and not panel.known.all() for panel in row):
+    if any(panel.known is not None and 0 < panel.known.mean() < 1 for panel in row):
         handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec="black", ms=5))
         names.append("label given")
     return handles, names
