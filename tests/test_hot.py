@@ -290,8 +290,9 @@ def test_settle_nu2_finds_all_roots(seed, spread, far):
     start = roots * np.exp(far * rng.standard_normal(7))
     for function in (_hot.settle_nu2, _hot.settle_nu2.py_func):
         nu2, half, old, (scratch, bits) = start.copy(), np.empty(7), np.empty(7), scratch_for(7)
-        moved = function(p, t0, nu2, half, old, scratch, bits)
-        assert_allclose(nu2, roots, rtol=2e-6)
+        moved = function(p, 1 / p, t0, nu2, half, old, scratch, bits)
+        assert_allclose(nu2, roots, rtol=1e-4)
+        assert np.all(nu2 >= roots * (1 - 1e-12))  # so that the bound has not fallen
         assert_allclose(half, np.exp(nu2 / 2), rtol=1e-13)
         assert_allclose(moved, ((1 - start / nu2) ** 2).sum(), rtol=1e-10)
 
@@ -300,7 +301,7 @@ def test_settle_nu2_from_far_away(form):
     """Where steps for all at once do not arrive, each topic is solved with care."""
     p, t0 = np.array([1e-4, 1e-4, 2.0]), np.array([1.0, 1e-30, 5.0])
     nu2, (scratch, bits) = np.array([1e-6, 1e4, 3.0]), scratch_for(3)
-    form_of(_hot.settle_nu2, form)(p, t0, nu2, np.empty(3), np.empty(3), scratch, bits)
+    form_of(_hot.settle_nu2, form)(p, 1 / p, t0, nu2, np.empty(3), np.empty(3), scratch, bits)
     assert_allclose(nu2, [root_of_nu2(*one) for one in zip(p, t0, strict=True)], rtol=1e-6)
 
 
@@ -324,7 +325,7 @@ class Document:
         """lam, nu2, the words and normaliser terms, and the number of inner iterations."""
         lam = (self.lam0 if lam is None else lam).copy()
         nu2 = (self.nu20 if nu2 is None else nu2).copy()
-        P, levels, work = inv(self.Sigma), 0.1 * _hot.LEVELS, np.zeros((17 + self.K, self.K))
+        P, levels, work = inv(self.Sigma), 0.1 * _hot.LEVELS, np.zeros((18 + self.K, self.K))
         terms, inner = form_of(_hot.optimise_document, form)(
             *sparse_row(self.x_d),
             self.m,

@@ -78,16 +78,16 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
                 s += 1.0 / d[a]
             for k in range(b):
                 s -= L[a, k] * L[b, k]
-            L[a, b] = np.sqrt(s) if a == b else s / L[b, b]
+            L[a, b] = 1.0 / np.sqrt(s) if a == b else s * L[b, b]  # inverse roots: to multiply is quicker
     for a in range(n):
         s, r = x[chosen[a]], y[chosen[a]]
         for k in range(a):
             s -= L[a, k] * z[k]
             r -= L[a, k] * v[k]
-        z[a], v[a] = s / L[a, a], r / L[a, a]
+        z[a], v[a] = s * L[a, a], r * L[a, a]
     for a in range(n - 1, -1, -1):
-        z[a] /= L[a, a]
-        v[a] /= L[a, a]
+        z[a] *= L[a, a]
+        v[a] *= L[a, a]
         for k in range(a):
             z[k] -= L[a, k] * z[a]
             v[k] -= L[a, k] * v[a]

@@ -66,14 +66,14 @@ def optimise_document(
     It stops when both promise less than `tol` nats per token. `expected` (V, K), unless empty, has the expected
     word-topic counts added.
 
-    R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below. `work` (17 + K, K), `chosen` (K,) and `ratios` (2,
+    R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below. `work` (18 + K, K), `chosen` (K,) and `ratios` (2,
     the number of words or more) are scratch, `bits` is the second row of `work` as integers.
     """
     K = lam.shape[0]
     scratch = work[:2]
     # One by one: rows that are unpacked together count as not contiguous.
     n, n_new, e, e_new, half, t = work[2], work[3], work[4], work[5], work[6], work[7]
-    g, x, Px, pull, p = work[8], work[9], work[10], work[11], work[12]
+    g, x, Px, pull, p, upper = work[8], work[9], work[10], work[11], work[12], work[13]
     ratio, ratio_new = ratios[0], ratios[1]
     N = counts.sum()
 
@@ -83,6 +83,7 @@ def optimise_document(
     quad = prior_gradient(P, lam, m, pull)
     for i in range(K):
         p[i] = P[i, i]
+        upper[i] = 1.0 / P[i, i]
         scratch[0, i] = 0.5 * nu2[i]
     exponential(scratch[0], half, scratch[1], bits)
     present = 0.0
@@ -94,7 +95,7 @@ def optimise_document(
             zeta += e[i] * half[i]
         for i in range(K):
             t[i] = N * e[i] / zeta
-        moved = settle_nu2(p, t, nu2, half, g, scratch, bits)
+        moved = settle_nu2(p, upper, t, nu2, half, g, scratch, bits)
         zeta = 0.0
         for i in range(K):
             t[i] = e[i] * half[i]
@@ -112,7 +113,7 @@ def optimise_document(
         missing = min(0.7, (N - sure) / spread) if spread > 1e-12 * N else 0.0
         share = 1.0 - max(missing, 0.0)
         j = level_of(e, N, levels)
-        newton_direction(R[j], levels[j], t, share, N, g, x, Px, chosen, work[13:17], work[17:])
+        newton_direction(R[j], levels[j], t, share, N, g, x, Px, chosen, work[14:18], work[18:])
         promise = 0.0
         for i in range(K):
             promise += g[i] * x[i]
@@ -177,7 +178,7 @@ def document_block(
     diag P. `terms` (n,) takes the words and normaliser terms.
     """
     D, K = lam.shape
-    work = np.zeros((17 + K, K))
+    work = np.zeros((18 + K, K))
     bits = work[1].view(np.int64)
     chosen = np.empty(K, dtype=np.int64)
     longest = 0
@@ -198,7 +199,7 @@ def document_block(
             levels = np.trace(P) / K * LEVELS
             j = level_of(work[2], counts.sum(), levels)
             levels = levels[j : j + 1]
-            resolvent(P, levels[0], work[17:], R[0])
+            resolvent(P, levels[0], work[18:], R[0])
         terms[d], used = optimise_document(
             words,
             counts,

@@ -8,7 +8,7 @@ from gptm._hot.settings import FAST
 
 _STEPS = 6  # for all topics at once, before each gets the care that it needs
 _WIDE = 100.0  # variances whose exponentials may overflow
-_NEAR = 1e-3  # change of the last step; Newton's method squares it
+_NEAR = 1e-2  # change of the last step; Newton's method squares it
 
 
 @njit(cache=True, nogil=True)
@@ -33,8 +33,8 @@ def solve_nu2(p, t0, start):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def settle_nu2(p, t0, nu2, half, old, scratch, bits):
-    """Take nu2 of all topics to the roots of `solve_nu2` and fill `half` with exp(nu2 / 2).
+def settle_nu2(p, upper, t0, nu2, half, old, scratch, bits):
+    """Take nu2 of all topics near the roots of `solve_nu2` and fill `half` with exp(nu2 / 2); `upper` is 1 / p.
 
     From where the last call stopped, two or three steps in vector instructions do. After the first, all are on
     the right of their roots and fall onto them. Returns the sum of (1 - old / new)^2: twice the gain, to second order.
@@ -44,24 +44,24 @@ def settle_nu2(p, t0, nu2, half, old, scratch, bits):
     largest = 0.0
     for i in range(K):
         old[i] = nu2[i]
-        nu2[i] = min(nu2[i], 1.0 / p[i])
+        nu2[i] = min(nu2[i], upper[i])
         largest = max(largest, nu2[i])
-    change = np.inf
+    far = np.inf  # by how much the last step was too large for the next one to be needless
     for _ in range(_STEPS):
-        if largest > _WIDE or change <= _NEAR:
+        if largest > _WIDE or far <= 0.0:
             break
         for i in range(K):
             argument[i] = 0.5 * nu2[i]
         exponential(argument, half, power, bits)
-        change = 0.0
+        far = -np.inf
         for i in range(K):
             x, growth = nu2[i], t0[i] * half[i]
             new = x - (x * (p[i] + growth) - 1.0) / (p[i] + growth * (1.0 + 0.5 * x))
-            new = min(new, 1.0 / p[i])
-            change = max(change, abs(new - x) / new)
+            new = min(new, upper[i])
+            far = max(far, abs(new - x) - _NEAR * new)
             largest = max(largest, new)
             nu2[i] = new
-    if largest > _WIDE or change > _NEAR:
+    if largest > _WIDE or far > 0.0:
         for i in range(K):
             nu2[i] = solve_nu2(p[i], t0[i], old[i])
     moved = 0.0
