@@ -93,24 +93,26 @@ def optimise_document(
         zeta = 0.0
         for i in range(K):
             zeta += e[i] * half[i]
+        per = N / zeta
         for i in range(K):
-            t[i] = N * e[i] / zeta
+            t[i] = per * e[i]
         moved = settle_nu2(p, upper, t, nu2, half, g, scratch, bits)
         zeta = 0.0
         for i in range(K):
             t[i] = e[i] * half[i]
             zeta += t[i]
-        spread = N
+        per = N / zeta
+        squares = 0.0
         for i in range(K):
-            t[i] *= N / zeta
+            t[i] *= per
             g[i] = n[i] - t[i] - pull[i]
-            if N > 0.0:
-                spread -= n[i] * n[i] / N
+            squares += n[i] * n[i]
         present = value - N * (np.log(zeta) + shift) - 0.5 * quad
 
         # What the words do not know of their topics they take from the curvature (Louis' missing information). Past
         # 0.7 the steps are cut back more often than they save iterations (measured).
-        missing = min(0.7, (N - sure) / spread) if spread > 1e-12 * N else 0.0
+        spread = N * N - squares
+        missing = min(0.7, N * (N - sure) / spread) if spread > 1e-12 * N * N else 0.0
         share = 1.0 - max(missing, 0.0)
         j = level_of(e, N, levels)
         newton_direction(R[j], levels[j], t, share, N, g, x, Px, chosen, work[14:18], work[18:])
