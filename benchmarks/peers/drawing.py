@@ -21,7 +21,7 @@ def draw(runs: Sequence[Run], cases: Sequence[str], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
-    from matplotlib.ticker import StrMethodFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     columns = min(COLUMNS, len(cases))
     n_rows = math.ceil(len(cases) / columns)
@@ -43,7 +43,9 @@ def draw(runs: Sequence[Run], cases: Sequence[str], path: Path) -> None:
             ax.axhline(stand.level, color="0.4", lw=0.8, ls="--")
         best = min(row.ppl for row in stand.rows)
         ax.set(xscale="log", title=case, ylim=(0.98 * best, HEADROOM * best))
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
         ax.spines[["top", "right"]].set_visible(False)
     for ax in axes.ravel()[len(cases) :]:
         ax.set_visible(False)
