@@ -78,7 +78,8 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
                 s += 1.0 / d[a]
             for k in range(b):
                 s -= L[a, k] * L[b, k]
-            L[a, b] = 1.0 / np.sqrt(s) if a == b else s * L[b, b]  # inverse roots: to multiply is quicker
+            # Inverse roots on the diagonal: to multiply is quicker.
+            L[a, b] = 1.0 / np.sqrt(s) if a == b else s * L[b, b]
     for a in range(n):
         s, r = x[chosen[a]], y[chosen[a]]
         for k in range(a):
