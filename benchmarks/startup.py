@@ -1,4 +1,4 @@
-"""How long a new process waits: `import gptm`, and the first iteration of a first fit.
+"""How long a new process waits: `import gptm`, `gptm --help`, and the first iteration of a first fit.
 
     python benchmarks/startup.py
 
@@ -11,6 +11,11 @@ import subprocess
 import sys
 
 IMPORT = "import time; t = time.perf_counter(); import gptm; print(time.perf_counter() - t)"
+HELP = """
+import subprocess, sys, time; t = time.perf_counter()
+subprocess.run([sys.executable, "-m", "gptm", "--help"], capture_output=True, check=True)
+print(time.perf_counter() - t)
+"""
 FIRST_FIT = """
 import time; t = time.perf_counter()
 import numpy as np
@@ -33,4 +38,5 @@ def seconds(code: str, repeats: int = 5) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"import": seconds(IMPORT), "first fit": seconds(FIRST_FIT)}, indent=2))
+    waits = {"import": IMPORT, "help": HELP, "first fit": FIRST_FIT}
+    print(json.dumps({name: seconds(code) for name, code in waits.items()}, indent=2))

@@ -96,28 +96,17 @@ def new_csv(tmp_path):
 # Help, and what it costs
 
 
-def test_help_imports_nothing_heavy():
+@pytest.mark.parametrize("asked", [["--help"], ["fit", "--help"]])
+def test_help_imports_nothing_heavy(asked):
     code = (
         "import sys; from gptm.cli.app import app\n"
-        "try: app(['--help'])\n"
+        f"try: app({asked!r})\n"
         "except SystemExit as end: print(end.code)\n"
         "heavy = 'numpy scipy sklearn numba pandas safetensors joblib matplotlib'.split()\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines()[-2:] == ["0", "[]"]
-
-
-@pytest.mark.parametrize("asked", [["--help"], ["fit", "--help"]])
-def test_help_takes_less_than_half_a_second(asked):
-    def seconds():
-        before = os.times()
-        assert run(*asked).returncode == 0
-        after = os.times()
-        # of the processor: others may be using this machine
-        return sum(after[2:4]) - sum(before[2:4])
-
-    assert min(seconds() for _ in range(5)) < 0.5
 
 
 COMMANDS = ["fit", "topics", "transform", "evaluate", "effects", "search", "report", "demo", "info"]
