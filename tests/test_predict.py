@@ -131,7 +131,7 @@ def test_infer_new_ends_at_the_maximum_of_each_document(kind):
         top = naive.document_bound(*arguments[:2], *best, *arguments[2:])
         reached = naive.document_bound(*arguments[:2], lam[d], nu2[d], *arguments[2:])
         assert reached >= top - 1e-5
-        assert_allclose(lam[d], best[0], atol=1e-2)  # flat there: the bound does not tell
+        assert_allclose(lam[d], best[0], atol=4e-3)  # where the bound is flat
 
 
 def test_new_documents_do_not_see_one_another():
