@@ -169,6 +169,7 @@ def test_number_of_topics_is_checked(model, value):
         ("max_iter", 2.5, ["integer"]),
         ("tol", -1e-3, ["at least 0"]),
         ("tol", np.nan, ["number"]),
+        ("doc_tol", -1.0, ["at least 0"]),
         ("smoothing", -0.1, ["at least 0"]),
         ("smoothing", "some", ["number"]),
         ("topic_covariance", "diagonal", ["'full'", "'identity'"]),

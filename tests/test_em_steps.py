@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 import naive
 from checks import check_maximum, check_stationary
 from gptm import em, estep
-from gptm.estep import Posterior, Prior, infer_documents
+from gptm.estep import Posterior, Prior, Tally, infer_documents
 from gptm.means import (
     diagonalise,
     document_means,
@@ -278,7 +278,14 @@ def infer(X, p, start=None, n_jobs=1, tol=1e-13, with_expected=True):
     beta_T = np.ascontiguousarray(p.beta.T)
     start = start or Posterior(p.lam, p.nu2)
     return infer_documents(
-        X, prior, beta_T, start, max_inner=300, tol=tol, n_jobs=n_jobs, with_expected=with_expected
+        X,
+        prior,
+        beta_T,
+        start,
+        max_inner=300,
+        tol=tol,
+        n_jobs=n_jobs,
+        tally=Tally() if with_expected else None,
     )
 
 

@@ -68,7 +68,7 @@ class Fitted:
     def infer(self, rows, n_jobs=1):
         rows = np.arange(len(self.X))[rows]
         return infer_new(
-            csr_matrix(self.X[rows]), self.prior_of(rows), self.parameters.beta_T, n_jobs
+            csr_matrix(self.X[rows]), self.prior_of(rows), self.parameters.beta_T, 1e-7, n_jobs
         )
 
 

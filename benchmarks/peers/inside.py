@@ -107,15 +107,23 @@ def in_turn(*actions: Callable[[], Any]) -> list[float]:
 
 
 def threads(X: csr_matrix) -> dict[str, Any]:
-    """The document step with one and with two threads."""
+    """The document step with one and with two threads, and its floor: two threads of one core share its arithmetic."""
     result = {}
     for K in TOPICS:
         step = caught_step(X, K)
-        one, two = in_turn(lambda step=step: step(n_jobs=1), lambda step=step: step(n_jobs=2))
+        least = least_work(X, K, np.full(X.shape[0], em.INNER))
+        least()  # compiles
+        one, two, floor, floor_of_two = in_turn(
+            lambda step=step: step(n_jobs=1),
+            lambda step=step: step(n_jobs=2),
+            least,
+            lambda least=least: least(2),
+        )
         result[str(K)] = {
             "one": round(one, 4),
             "two": round(two, 4),
             "ratio": round(one / two, 3),
+            "floor's ratio": round(floor / floor_of_two, 3),
         }
     return _dated({"seconds of the document step by topics": result})
 

@@ -93,38 +93,51 @@ def _row(library: str, runs: Sequence[Run], level: float | None) -> Row:
     )
 
 
-class Inference(NamedTuple):
-    """Mixtures of new documents by one library, at the setting that is compared."""
+class Setting(NamedTuple):
+    """One way to infer mixtures of new documents, medians over runs."""
 
-    library: str
-    setting: dict[str, Any]
+    options: dict[str, Any]
     documents_per_second: float
     ppl: float
-    ratio: float | None  # gptm's documents per second over these
+
+
+class Inference(NamedTuple):
+    """Mixtures of new documents by a peer and by gptm, at equal perplexity."""
+
+    library: str
+    theirs: Setting
+    ours: Setting
+
+    @property
+    def ratio(self) -> float:
+        """gptm's documents per second over the peer's."""
+        return self.ours.documents_per_second / self.theirs.documents_per_second
 
 
 def inference(runs: Sequence[Run], case: str) -> list[Inference]:
-    """Each library at its quickest setting that predicts no worse than gptm does, or at least than the library can."""
+    """Each peer beside gptm, both at the quickest setting that predicts as well as the worse of the two can."""
     ours = _settings(good_runs(runs, case, OURS))
     if not ours:
         return []
-    _, our_speed, our_ppl = ours[-1]
     result = []
     for library in dict.fromkeys(run["library"] for run in good_runs(runs, case)):
-        settings = _settings(good_runs(runs, case, library))
-        wanted = SAME * max(our_ppl, min(ppl for _, _, ppl in settings))
-        as_good = [entry for entry in settings if entry[2] <= wanted]
-        setting, speed, ppl = max(as_good, key=lambda entry: entry[1])
-        ratio = our_speed / speed if library != OURS else None
-        result.append(Inference(library, setting, speed, ppl, ratio))
+        if library == OURS:
+            continue
+        theirs = _settings(good_runs(runs, case, library))
+        level = SAME * max(min(one.ppl for one in settings) for settings in (ours, theirs))
+        result.append(Inference(library, _quickest(theirs, level), _quickest(ours, level)))
     return result
 
 
-def _settings(runs: Sequence[Run]) -> list[tuple[dict[str, Any], float, float]]:
-    """Setting, documents per second and perplexity: medians over runs."""
+def _quickest(settings: Sequence[Setting], level: float) -> Setting:
+    good = [setting for setting in settings if setting.ppl <= level]
+    return max(good, key=lambda setting: setting.documents_per_second)
+
+
+def _settings(runs: Sequence[Run]) -> list[Setting]:
     together = zip(*(run["inference"] for run in runs), strict=True)
     return [
-        (
+        Setting(
             entries[0]["setting"],
             statistics.median(entry["documents_per_second"] for entry in entries),
             statistics.median(entry["ppl"] for entry in entries),

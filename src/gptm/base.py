@@ -50,6 +50,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     smoothing: float
     max_iter: int
     tol: float
+    doc_tol: float
     random_state: Any
     n_jobs: int | None
     verbose: int | bool
@@ -302,6 +303,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_number("n_components", self.n_components, least=1, integer=True)
         check_number("max_iter", self.max_iter, least=1, integer=True)
         check_number("tol", self.tol, least=0.0)
+        check_number("doc_tol", self.doc_tol, least=0.0)
         check_number("smoothing", self.smoothing, least=0.0)
         check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
         check_callback(self.callback)
@@ -408,9 +410,10 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return self._bound_kernel.read(Documents(counts.shape[0], frame, counts, None, self.n_jobs))
 
     def _infer(self, counts: csr_matrix, new: Any) -> tuple[Posterior, Prior]:
+        check_number("doc_tol", self.doc_tol, least=0.0)  # it may have been set after the fit
         parameters = self._parameters()
         prior = predict.predicted_prior(parameters, self._bound_kernel.cross(new))
-        return predict.infer_new(counts, prior, parameters.beta_T, self.n_jobs), prior
+        return predict.infer_new(counts, prior, parameters.beta_T, self.doc_tol, self.n_jobs), prior
 
     def _theta(self, counts: csr_matrix, new: Any) -> Array:
         with single_threaded_blas(), helpers(self.n_jobs):

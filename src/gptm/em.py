@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from gptm import bound, mstep
 from gptm._types import Array
-from gptm.estep import Posterior, Prior, Statistics, infer_documents
+from gptm.estep import Posterior, Prior, Statistics, Tally, infer_documents
 from gptm.kernels.terms import Terms
 from gptm.learning import learn_parameters
 from gptm.means import Means, diagonalise, document_means, solve_means, view_logits
@@ -84,6 +84,7 @@ class Problem:
         self.fit_mean = fit_mean
         self.smoothing = smoothing
         self.n_jobs = n_jobs
+        self.tally = Tally()
 
     @property
     def prior(self) -> float | Array:
@@ -121,7 +122,7 @@ def update_documents(problem: Problem, state: State) -> State:
         max_inner=FIRST_INNER if state.statistics is None else INNER,
         tol=INNER_TOL,
         n_jobs=problem.n_jobs,
-        with_expected=True,
+        tally=problem.tally,
     )
     view = view_logits(state.operator, posterior.lam)
     return state._replace(posterior=posterior, statistics=statistics, view=view)

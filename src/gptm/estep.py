@@ -15,13 +15,18 @@ from gptm._types import Array
 from gptm.parallel import BLOCK, blocks, ordered_map, shards
 
 # Each shard sums expected counts in a (V, K) array of its own, so there are few, whatever n_jobs.
-MAX_SHARDS = 8
+FEW_SHARDS, MANY_SHARDS = (
+    4,
+    32,
+)  # as many as take no more memory than the posterior does, within these limits
 MIN_SHARD = 8192  # distinct words
 
 
 def _gauss_hermite(n: int) -> tuple[Array, Array]:
+    """Without the nodes far out, whose weights are next to nothing: half of them, for large n."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(n)
-    return nodes, weights / weights.sum()
+    some = weights > 1e-5 * weights.sum()
+    return nodes[some], weights[some] / weights[some].sum()
 
 
 def _trapezoid(n: int, reach: float) -> tuple[Array, Array]:
@@ -31,13 +36,12 @@ def _trapezoid(n: int, reach: float) -> tuple[Array, Array]:
 
 
 # Rules of `expected_softmax` by the largest standard deviation of a document that each may serve: errors stay below
-# 2e-4 up to 3 and below 1e-2 beyond (tested).
+# 2e-4 up to 4 and below 1e-2 beyond (tested).
 _RULES = (
     (1.0, _gauss_hermite(5)),
     (1.6, _gauss_hermite(9)),
-    (2.1, _gauss_hermite(13)),
-    (2.6, _gauss_hermite(17)),
-    (4.0, _gauss_hermite(25)),
+    (2.5, _gauss_hermite(17)),
+    (4.2, _gauss_hermite(35)),
     (np.inf, _trapezoid(301, 6.0)),
 )
 
@@ -67,6 +71,20 @@ class Statistics(NamedTuple):
     expected: Array  # (V, K) expected word-topic counts; empty if not asked for
 
 
+class Tally:
+    """Arrays for the shards' sums, kept from one document step to the next: new memory is slow."""
+
+    def __init__(self) -> None:
+        self._arrays: list[Array] = []
+
+    def arrays(self, n: int, shape: tuple[int, int]) -> list[Array]:
+        """As many arrays of that shape; what is in them is of no use."""
+        if self._arrays and self._arrays[0].shape != shape:
+            self._arrays = []
+        self._arrays += [np.empty(shape) for _ in range(n - len(self._arrays))]
+        return self._arrays[:n]
+
+
 def prior_start(prior: Prior) -> Posterior:
     """The posterior of documents without words: the start when nothing better is known."""
     precision_diagonal = prior.weight @ (prior.T**2).T
@@ -83,11 +101,12 @@ def infer_documents(
     max_inner: int,
     tol: float,
     n_jobs: int | None,
-    with_expected: bool = False,
+    tally: Tally | None = None,
 ) -> tuple[Posterior, Statistics]:
     """Posterior of every document from `start`, at most `max_inner` inner iterations each.
 
-    No document's bound is ever lowered. The result does not depend on `n_jobs`.
+    No document's bound is ever lowered. Expected word-topic counts are summed where there is a `tally` for it.
+    The result does not depend on `n_jobs`.
     """
     n, K = prior.mean.shape
     assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
@@ -96,10 +115,10 @@ def infer_documents(
     shared = prior.weight.ndim == 1
     P, resolvents = _shared_precision(prior) if shared else (np.empty((0, 0)), np.empty((0, 0, 0)))
     weight = np.empty((0, K)) if shared else prior.weight
-    V = counts.shape[1] if with_expected else 0
 
-    def run(shard: slice, checkpoint: Callable[[], None]) -> Array:
-        expected = np.zeros((V, K))
+    def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
+        shard, expected = item
+        expected[:] = 0.0
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
             _hot.document_block(
@@ -119,23 +138,29 @@ def infer_documents(
                 terms[rows],
                 expected,
             )
-        return expected
 
-    lengths = np.diff(counts.indptr)
-    n_shards = int(np.clip(lengths.sum() // MIN_SHARD, 1, MAX_SHARDS))
-    parts = ordered_map(run, shards(lengths + K, n_shards), n_jobs)
-    return Posterior(lam, nu2), Statistics(terms, _summed(parts or [np.zeros((V, K))], n_jobs))
+    pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
+    shape = (counts.shape[1] if tally is not None else 0, K)
+    sums = (tally or Tally()).arrays(len(pieces), shape)
+    ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
+    return Posterior(lam, nu2), Statistics(terms, _total(sums, shape, n_jobs))
 
 
-def _summed(parts: list[Array], n_jobs: int | None) -> Array:
-    """The sum of the shards' counts, always in the same order; the first of them takes it."""
-    total = parts[0]
+def _n_shards(counts: csr_matrix) -> int:
+    D, V = counts.shape
+    most = np.clip(2 * D // max(V, 1), FEW_SHARDS, MANY_SHARDS)
+    return int(np.clip(counts.nnz // MIN_SHARD, 1, most))
+
+
+def _total(sums: list[Array], shape: tuple[int, int], n_jobs: int | None) -> Array:
+    """The sum of the shards' sums, always in the same order."""
+    total = np.zeros(shape)
 
     def add(rows: slice, _: Callable[[], None]) -> None:
-        for part in parts[1:]:
+        for part in sums:
             total[rows] += part[rows]
 
-    ordered_map(add, blocks(0, len(total), max(len(total) // MAX_SHARDS, 1)), n_jobs)
+    ordered_map(add, blocks(0, len(total), max(len(total) // FEW_SHARDS, 1)), n_jobs)
     return total
 
 
@@ -158,6 +183,8 @@ def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
         checkpoint()
         for number, (_, rule) in enumerate(_RULES):
             chosen = which[rows] == number
+            if not chosen.any():
+                continue
             lam, nu2 = posterior.lam[rows][chosen], posterior.nu2[rows][chosen]
             part = np.empty_like(lam)
             _hot.expected_softmax(lam, nu2, *rule, part)

@@ -50,6 +50,9 @@ class CTM(TopicModel):
     tol : float, default=3e-4
         Converged when the bound rises by less than this share of its value. Larger values often predict the
         words of short real texts better, smaller ones find the parameters of sampled corpora better.
+    doc_tol : float, default=1e-7
+        A new document is done when one more step promises less than this, in nats per token. Where `transform` shall be
+        quick, 0.01 takes a third of the steps and predicts words as well (within half a per cent).
     random_state : int, RandomState or None
         The same seed gives the same model, bit by bit, for any `n_jobs`.
     n_jobs : int or None
@@ -109,6 +112,7 @@ class CTM(TopicModel):
         seed_weight: float = 2.0,
         max_iter: int = 200,
         tol: float = 3e-4,
+        doc_tol: float = 1e-7,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -124,6 +128,7 @@ class CTM(TopicModel):
         self.seed_weight = seed_weight
         self.max_iter = max_iter
         self.tol = tol
+        self.doc_tol = doc_tol
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -153,8 +158,8 @@ class GPTM(Explaining, TopicModel):
         Learn how strong the kernel is, the weights of the terms of a sum, and length-scales and the like that were
         not given. A term that carries a number, as in `2.0 * kernel` beside others, keeps its weight relative to
         other such terms. In "map" inference the kernel is always taken as given.
-    fit_mean, init, smoothing, seed_words, seed_weight, max_iter, tol, random_state, n_jobs, verbose, callback,
-    warm_start
+    fit_mean, init, smoothing, seed_words, seed_weight, max_iter, tol, doc_tol, random_state, n_jobs, verbose,
+    callback, warm_start
         As in `CTM`.
 
     Attributes
@@ -204,6 +209,7 @@ class GPTM(Explaining, TopicModel):
         seed_weight: float = 2.0,
         max_iter: int = 200,
         tol: float = 3e-4,
+        doc_tol: float = 1e-7,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int | bool = False,
@@ -223,6 +229,7 @@ class GPTM(Explaining, TopicModel):
         self.seed_weight = seed_weight
         self.max_iter = max_iter
         self.tol = tol
+        self.doc_tol = doc_tol
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -58,20 +58,45 @@ def ordered_map(
     threads = min(n_threads(n_jobs), len(items))
     if threads <= 1:
         return [function(item, lambda: None) for item in items]
-    stop = threading.Event()
+    results: dict[int, Result] = {}
+    errors: list[BaseException] = []
+    numbers, turn, stop = iter(range(len(items))), threading.Lock(), threading.Event()
 
     def checkpoint() -> None:
         if stop.is_set():
             raise Cancelled
 
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(function, item, checkpoint) for item in items]
+    def work() -> None:
         try:
-            return [future.result() for future in futures]
-        except BaseException:
+            while not stop.is_set():
+                with turn:
+                    number = next(numbers, None)
+                if number is None:
+                    return
+                results[number] = function(items[number], checkpoint)
+        except Cancelled:
+            return
+        except BaseException as error:
+            errors.append(error)
             stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+
+    # The caller works too: a thread less to start, which takes as long as some hundred documents.
+    others = [threading.Thread(target=work, daemon=True) for _ in range(threads - 1)]
+    try:
+        for thread in others:
+            thread.start()
+        work()
+        for thread in others:
+            thread.join()
+    except BaseException:
+        stop.set()
+        for thread in others:
+            if thread.is_alive():  # one that has not begun yet will find nothing to do
+                thread.join()
+        raise
+    if errors:
+        raise errors[0]
+    return [results[number] for number in range(len(items))]
 
 
 _helpers: ContextVar[int | None] = ContextVar("helpers", default=None)

@@ -23,7 +23,7 @@ from gptm.means import (
 from gptm.operators import Cross, Spectral
 
 MAX_INNER = 500
-TOL = 1e-7  # nats per token
+_HELD_OUT_TOL = 1e-7  # nats per token
 _JOINT_ITERATIONS = 1000
 _JOINT_TOL = 1e-8
 _JOINT_INNER_TOL = 1e-15  # a strong kernel amplifies what the documents leave undone
@@ -56,10 +56,12 @@ def prior_around(parameters: Parameters, F: Array) -> Prior:
     return Prior(parameters.mu + F, basis.T, np.ones_like(parameters.mu))
 
 
-def infer_new(counts: csr_matrix, prior: Prior, beta_T: Array, n_jobs: int | None) -> Posterior:
-    """Posterior of new documents, to convergence, each on its own."""
+def infer_new(
+    counts: csr_matrix, prior: Prior, beta_T: Array, tol: float, n_jobs: int | None
+) -> Posterior:
+    """Posterior of new documents, each on its own, until a step promises less than `tol` nats per token."""
     posterior, _ = infer_documents(
-        counts, prior, beta_T, prior_start(prior), max_inner=MAX_INNER, tol=TOL, n_jobs=n_jobs
+        counts, prior, beta_T, prior_start(prior), max_inner=MAX_INNER, tol=tol, n_jobs=n_jobs
     )
     return posterior
 
@@ -123,7 +125,13 @@ def held_out_bounds(
     basis = diagonalise(parameters.Sigma, parameters.B)
     prior = prior_around(parameters, F_new)
     posterior, statistics = infer_documents(
-        counts, prior, parameters.beta_T, posterior, max_inner=MAX_INNER, tol=TOL, n_jobs=n_jobs
+        counts,
+        prior,
+        parameters.beta_T,
+        posterior,
+        max_inner=MAX_INNER,
+        tol=_HELD_OUT_TOL,
+        n_jobs=n_jobs,
     )
     operator = cross.conditional()
     G = F_new - cross.mean(parameters.alpha, parameters.F)

@@ -10,7 +10,7 @@ from gptm import CTM
 
 PACKAGE = "gptm"
 WARM_UP: dict[str, Any] = {"max_iter": 3}
-INFERENCE = ({},)
+INFERENCE = tuple({"doc_tol": tol} for tol in (0.1, 0.05, 0.02, 0.01, 1e-3, 1e-5, 1e-7))
 
 
 def fit(
@@ -36,4 +36,4 @@ def prepare_new(model: CTM, X: csr_matrix) -> csr_matrix:
 
 
 def infer(model: CTM, documents: csr_matrix, threads: int, setting: dict[str, Any]) -> np.ndarray:
-    return model.set_params(n_jobs=threads).transform(documents)
+    return model.set_params(n_jobs=threads, **setting).transform(documents)

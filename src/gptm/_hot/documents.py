@@ -83,7 +83,6 @@ def optimise_document(
     quad = prior_gradient(P, lam, m, pull)
     for i in range(K):
         p[i] = P[i, i]
-        upper[i] = 1.0 / P[i, i]
         scratch[0, i] = 0.5 * nu2[i]
     exponential(scratch[0], half, scratch[1], bits)
     present = 0.0
@@ -96,7 +95,7 @@ def optimise_document(
         per = N / zeta
         for i in range(K):
             t[i] = per * e[i]
-        moved = settle_nu2(p, upper, t, nu2, half, g, scratch, bits)
+        moved = settle_nu2(p, t, nu2, half, g, upper, scratch, bits)
         zeta = 0.0
         for i in range(K):
             t[i] = e[i] * half[i]

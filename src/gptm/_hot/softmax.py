@@ -21,7 +21,8 @@ def expected_softmax(lam, nu2, nodes, weights, out):
 
     Gauss-Hermite `nodes` and `weights` take the inner expectations, the trapezoid rule in log t the outer
     one: its integrand is analytic and falls off on both sides. From one t to the next it doubles, which keeps
-    the relative error below 1e-6 and makes exp(-t exp(eta)) a square of what it was. Symmetric in the topics, no sampling.
+    the relative error below 1e-6 and makes exp(-t exp(eta)) the square of what it was. Symmetric in the
+    topics, no sampling.
     """
     D, K = lam.shape
     G = nodes.shape[0]

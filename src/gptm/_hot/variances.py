@@ -33,17 +33,20 @@ def solve_nu2(p, t0, start):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def settle_nu2(p, upper, t0, nu2, half, old, scratch, bits):
-    """Take nu2 of all topics near the roots of `solve_nu2` and fill `half` with exp(nu2 / 2); `upper` is 1 / p.
+def settle_nu2(p, t0, nu2, half, old, upper, scratch, bits):
+    """Take nu2 of all topics near the roots of `solve_nu2` and fill `half` with exp(nu2 / 2).
 
     From where the last call stopped, two or three steps in vector instructions do. After the first, all are on
-    the right of their roots and fall onto them. Returns the sum of (1 - old / new)^2: twice the gain, to second order.
+    the right of their roots and fall onto them; none is beyond 1 / (p + t0), as exp(nu2 / 2) is at least one.
+    `old` and `upper` take the start and that limit. Returns the sum of (1 - old / new)^2: twice the gain, to second
+    order.
     """
     K = p.shape[0]
     argument, power = scratch[0], scratch[1]
     largest = 0.0
     for i in range(K):
         old[i] = nu2[i]
+        upper[i] = 1.0 / (p[i] + t0[i])
         nu2[i] = min(nu2[i], upper[i])
         largest = max(largest, nu2[i])
     far = np.inf  # by how much the last step was too large for the next one to be needless
