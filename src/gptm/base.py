@@ -27,7 +27,7 @@ from gptm.progress import Progress
 from gptm.reading import Reading
 from gptm.sampling import Latent, checked_lengths, sample_documents
 from gptm.seeds import read_seeds
-from gptm.start import make_start
+from gptm.start import Start, make_start
 from gptm.tables import N_SCORED
 
 _SHAPE = ("n_features_in_", "feature_names_in_")  # set while the counts are read
@@ -100,9 +100,8 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     ) -> Any:
         """Expected topic proportions of documents.
 
-        Each document is taken on its own. Without words the answer is what the kernel predicts from
-        the metadata, without metadata what the words say under the prior. In "map" inference the
-        documents of one call are solved jointly, as in the paper.
+        Each document on its own: without words by what the kernel predicts from the metadata, without metadata by what the
+        words say under the prior. In "map" inference the documents of one call are solved jointly.
 
         Parameters
         ----------
@@ -281,12 +280,15 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 rng = check_random_state(self.random_state)
                 start = make_start(init, problem, self.n_components, rng)
                 progress.say(f"start found  {progress.elapsed()}")
-                state, complete = start.state, start.complete
             else:
-                state, complete = self._resume(problem), True
+                start = Start(self._resume(problem))
+            complete, states = start.complete, [start.state]
+            del (
+                start
+            )  # nobody but EM holds on to the start's documents, which are as large as its own
             result = em.run(
                 problem,
-                state,
+                states.pop(),
                 max_iter=self.max_iter if complete else 0,
                 tol=self.tol,
                 after_iteration=lambda number, now: self._after_iteration(progress, number, now),

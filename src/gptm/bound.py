@@ -7,8 +7,10 @@ from gptm._types import Array
 from gptm.estep import Posterior
 from gptm.means import Means, explained
 from gptm.operators import Operator
+from gptm.parallel import blocks
 
 LOG_2PI = float(np.log(2 * np.pi))
+_ROWS = 4096
 
 
 def log_prior_of_topics(beta_T: Array, prior: float | Array) -> float:
@@ -25,9 +27,14 @@ def _documents(means: Means, posterior: Posterior) -> float:
     return float(
         -0.5 * D * log_det_Sigma
         - 0.5 * (posterior.nu2.sum(0) * precision_diagonal).sum()
-        + 0.5 * np.log(posterior.nu2).sum()
+        + 0.5 * _sum_of_logs(posterior.nu2)
         + 0.5 * D * K
     )
+
+
+def _sum_of_logs(nu2: Array) -> float:
+    """Some rows at a time: logarithms of all documents at once would take as much memory as the variances."""
+    return float(sum(np.log(nu2[rows]).sum() for rows in blocks(0, len(nu2), _ROWS)))
 
 
 def variational_bound(

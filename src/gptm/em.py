@@ -40,7 +40,7 @@ class State(NamedTuple):
     posterior: Posterior  # lam, nu2 (D, K)
     terms: Terms | None  # the kernel, where parameters of its own are learnt
     operator: Operator  # how to solve with it
-    view: View  # lam as the kernel sees it
+    seen: View | None  # lam as the kernel sees it; not kept while the next iteration makes its own
     means: Means  # q(F) and mu
     F: Array  # (D, K) document means
     statistics: Statistics | None  # of the last document step
@@ -48,6 +48,11 @@ class State(NamedTuple):
     iteration: int = 0
     kernel_learnt: int = 0  # the last iteration that looked at the kernel's parameters
     kernel_due: bool = False  # whether the next one has to
+
+    @property
+    def view(self) -> View:
+        """lam as the kernel sees it."""
+        return view_logits(self.operator, self.posterior.lam) if self.seen is None else self.seen
 
     @property
     def components(self) -> Array:
@@ -113,10 +118,9 @@ def update_topics(problem: Problem, state: State) -> State:
 def update_documents(problem: Problem, state: State) -> State:
     """lam and nu2 of every document around mu + F, and the words' statistics."""
     K = len(state.Sigma)
-    prior = Prior(state.means.mu + state.F, state.means.basis.T, np.ones(K))
     posterior, statistics = infer_documents(
         problem.counts,
-        prior,
+        Prior(state.means.mu + state.F, state.means.basis.T, np.ones(K)),
         state.beta_T,
         state.posterior,
         max_inner=FIRST_INNER if state.statistics is None else INNER,
@@ -125,7 +129,7 @@ def update_documents(problem: Problem, state: State) -> State:
         tally=problem.tally,
     )
     view = view_logits(state.operator, posterior.lam)
-    return state._replace(posterior=posterior, statistics=statistics, view=view)
+    return state._replace(posterior=posterior, statistics=statistics, seen=view)
 
 
 def update_means(problem: Problem, state: State) -> State:
@@ -179,7 +183,7 @@ def update_kernel(problem: Problem, state: State) -> State:
     return state._replace(
         terms=terms,
         operator=operator,
-        view=view,
+        seen=view,
         means=means,
         kernel_learnt=state.iteration,
         kernel_due=False,
@@ -308,7 +312,7 @@ def normalised(problem: Problem, state: State) -> State:
     state = state._replace(
         terms=terms,
         operator=operator,
-        view=operator.view(state.view.Y, state.view),
+        seen=operator.view(state.view.Y, state.view),
         B=factor * state.B,
         strength=factor * state.strength,
     )
@@ -339,6 +343,7 @@ def run(
     bounds: list[float] = []
     try:
         for iteration in range(1, max_iter + 1):
+            state = state._replace(seen=None)  # two views at once would be memory for nothing
             state = advance(problem, state)
             bounds.append(state.bound)
             if after_iteration(iteration, state):

@@ -71,6 +71,8 @@ def residuals(view: View, means: Means) -> Array:
 
 def document_means(view: View, means: Means) -> Array:
     """F (D, K), eq. 14: what the residuals leave of lam - mu."""
+    if not means.basis.b.any():  # there is no kernel, or it says nothing
+        return np.zeros((len(view.Y), len(means.mu)))
     return view.fitted(means.basis.b, means.directions, means.basis.T_inv)
 
 
