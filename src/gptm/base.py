@@ -100,8 +100,8 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     ) -> Any:
         """Expected topic proportions of documents.
 
-        Each document on its own: without words by what the kernel predicts from the metadata, without metadata by what the
-        words say under the prior. In "map" inference the documents of one call are solved jointly.
+        Each document on its own: without words by what the kernel predicts from the metadata, without metadata by
+        what the words say under the prior. In "map" inference the documents of one call are solved jointly.
 
         Parameters
         ----------
@@ -283,9 +283,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             else:
                 start = Start(self._resume(problem))
             complete, states = start.complete, [start.state]
-            del (
-                start
-            )  # nobody but EM holds on to the start's documents, which are as large as its own
+            del start  # EM alone holds on to the start's documents, which are as large as its own
             result = em.run(
                 problem,
                 states.pop(),
