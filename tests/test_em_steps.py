@@ -272,7 +272,7 @@ def test_update_documents(mode):
     assert np.array_equal(state.posterior.lam, p.lam)  # a step changes nothing in place
 
 
-def infer(X, p, start=None, n_jobs=1, tol=1e-13, with_expected=True):
+def infer(X, p, start=None, n_jobs=1, tol=1e-13, with_expected=True, tally=None):
     T = diagonalise(p.Sigma, p.B).T
     prior = Prior(p.mu + np.zeros_like(p.lam), T, np.ones(T.shape[0]))
     beta_T = np.ascontiguousarray(p.beta.T)
@@ -285,7 +285,7 @@ def infer(X, p, start=None, n_jobs=1, tol=1e-13, with_expected=True):
         max_inner=300,
         tol=tol,
         n_jobs=n_jobs,
-        tally=Tally() if with_expected else None,
+        tally=tally or Tally() if with_expected else None,
     )
 
 
@@ -303,6 +303,28 @@ def test_documents_do_not_depend_on_threads_or_pieces(monkeypatch):
         assert np.array_equal(other_statistics.expected, results[0][1].expected)
         assert_allclose(other_statistics.expected, statistics.expected, rtol=1e-12)
     assert infer(X, p, with_expected=False)[1].expected.size == 0
+
+
+def test_a_tally_serves_many_document_steps(monkeypatch):
+    """Its arrays are used again, whatever they hold; what was returned before stays as it was."""
+    monkeypatch.setattr(estep, "MIN_SHARD", 20)
+    tally = Tally()
+    problems = [naive.random_problem(seed, D=23, V=12) for seed in range(2)]
+    kept = [infer(csr_matrix(p.X), p, tally=tally, n_jobs=2)[1].expected for p in problems]
+    for p, expected in zip(problems, kept, strict=True):
+        assert np.array_equal(expected, infer(csr_matrix(p.X), p)[1].expected)
+    larger = naive.random_problem(2, D=23, V=15)
+    assert infer(csr_matrix(larger.X), larger, tally=tally)[1].expected.shape == (15, 3)
+
+
+def test_shards_take_no_more_memory_than_the_posterior():
+    """But for a few of them, which threads need."""
+    for D, V, wanted in ((100_000, 1000, 32), (20_000, 5000, 8), (3000, 50_000, 4)):
+        counts = csr_matrix(
+            (np.ones(10**6), np.arange(10**6) % V, np.r_[0, np.full(D, 10**6)]), (D, V)
+        )
+        assert estep._n_shards(counts) == wanted
+    assert estep._n_shards(csr_matrix((0, 5))) == 1
 
 
 def test_repeated_cells_and_stored_zeros_are_the_same_counts():
