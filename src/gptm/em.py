@@ -308,11 +308,11 @@ def normalised(problem: Problem, state: State) -> State:
     if state.terms is None or state.terms is problem.terms:
         return state
     terms, factor = state.terms.normalised()
-    operator = terms.operator(state.operator)
+    operator, view = terms.operator(state.operator), state.view
     state = state._replace(
         terms=terms,
         operator=operator,
-        seen=operator.view(state.view.Y, state.view),
+        seen=operator.view(view.Y, view),
         B=factor * state.B,
         strength=factor * state.strength,
     )

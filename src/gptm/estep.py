@@ -14,11 +14,9 @@ from gptm import _hot
 from gptm._types import Array
 from gptm.parallel import BLOCK, blocks, ordered_map, shards
 
-# Each shard sums expected counts in a (V, K) array of its own, so there are few, whatever n_jobs.
-FEW_SHARDS, MANY_SHARDS = (
-    4,
-    32,
-)  # as many as take no more memory than the posterior does, within these limits
+# Each shard sums expected counts in a (V, K) array of its own. Within these limits there are as many, whatever n_jobs,
+# as take no more memory than the posterior does.
+FEW_SHARDS, MANY_SHARDS = 4, 32
 MIN_SHARD = 8192  # distinct words
 
 
