@@ -16,8 +16,8 @@ CHAINS = (
     4  # Gibbs runs to choose from: single runs differ much, and their likelihood tells (measured)
 )
 MANY_TOKENS = 2_000_000  # beyond, one run is enough
-SWEEPS = 50  # of each run
-MORE_SWEEPS = 50  # of the best one
+SWEEPS = 25  # of each run
+MORE_SWEEPS = 150  # of the best one
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
