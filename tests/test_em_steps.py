@@ -319,7 +319,7 @@ def test_a_tally_serves_many_document_steps(monkeypatch):
 
 def test_shards_take_no_more_memory_than_the_posterior():
     """But for a few of them, which threads need."""
-    for D, V, wanted in ((100_000, 1000, 32), (20_000, 5000, 8), (3000, 50_000, 4)):
+    for D, V, wanted in ((100_000, 1000, 32), (25_000, 5000, 10), (3000, 50_000, 8)):
         counts = csr_matrix(
             (np.ones(10**6), np.arange(10**6) % V, np.r_[0, np.full(D, 10**6)]), (D, V)
         )

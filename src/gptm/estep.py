@@ -16,7 +16,7 @@ from gptm.parallel import BLOCK, blocks, ordered_map, shards
 
 # Each shard sums expected counts in a (V, K) array of its own. Within these limits there are as many, whatever n_jobs,
 # as take no more memory than the posterior does.
-FEW_SHARDS, MANY_SHARDS = 4, 32
+FEW_SHARDS, MANY_SHARDS = 8, 32
 MIN_SHARD = 8192  # distinct words
 
 
