@@ -295,7 +295,7 @@ def test_gibbs_start_is_the_best_of_its_chains(monkeypatch):
     chains = []
     for seed in np.random.RandomState(0).randint(2**31, size=start.CHAINS):
         chains.append(Chain(counts, 3, np.random.RandomState(seed)))
-        chains[-1].sweep(start.SWEEPS)
+        chains[-1].sweep(2 * start.SWEEPS)  # there are few tokens
     likelihoods = [chain.log_likelihood() for chain in chains]
     assert len(set(likelihoods)) > 1
     chosen = chains[int(np.argmax(likelihoods))]

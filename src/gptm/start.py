@@ -17,6 +17,9 @@ CHAINS = (
 )
 MANY_TOKENS = 2_000_000  # beyond, one run is enough
 SWEEPS = 25  # of each run
+FEW_TOKENS = (
+    100_000  # up to here twice as many: the likelihood tells bad runs later, and sweeps are quick
+)
 MORE_SWEEPS = 150  # of the best one
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
@@ -50,12 +53,14 @@ def make_start(
 
 def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.RandomState) -> Start:
     """The likeliest of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
-    n_chains = CHAINS if problem.counts.sum() <= MANY_TOKENS else 1
+    n_tokens = problem.counts.sum()
+    n_chains = CHAINS if n_tokens <= MANY_TOKENS else 1
+    n_sweeps = SWEEPS if n_tokens > FEW_TOKENS else 2 * SWEEPS
     best: Chain | None = None
     complete = True
     for seed in rng.randint(2**31, size=n_chains):
         chain = Chain(problem.counts, n_components, np.random.RandomState(seed), problem.seeds)
-        complete = chain.sweep(SWEEPS, problem.n_jobs)
+        complete = chain.sweep(n_sweeps, problem.n_jobs)
         if best is None or (complete and chain.log_likelihood() > best.log_likelihood()):
             best = chain
         if not complete:
