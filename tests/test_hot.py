@@ -523,6 +523,40 @@ def test_document_block(form, own_weights):
     assert_allclose(counts, allocated.T, rtol=1e-10)
 
 
+# A first guess
+
+
+def test_guess_block(form):
+    """Against the formula, with a document that has no words among the others."""
+    p = naive.random_problem(1)
+    X = p.X.copy()
+    X[1] = 0.0
+    rows = [sparse_row(x_d) for x_d in X]
+    indptr = np.cumsum([0, *(len(words) for words, _ in rows)]).astype(np.int32)
+    indices = np.concatenate([words for words, _ in rows])
+    data = np.concatenate([counts for _, counts in rows])
+    lam, nu2 = p.lam.copy(), p.nu2.copy()
+    form_of(_hot.guess_block, form)(indptr, indices, data, np.ascontiguousarray(p.beta.T), lam, nu2)
+    for d, x_d in enumerate(X):
+        n = x_d @ naive.phi(p.lam[d], p.beta)
+        g = n - x_d.sum() * softmax(p.lam[d])
+        leap = np.sign(g) * np.log1p(p.nu2[d] * np.abs(g))
+        assert_allclose(lam[d], p.lam[d] + leap, rtol=1e-12, atol=1e-13)
+        assert_allclose(1 / nu2[d], 1 / p.nu2[d] + n, rtol=1e-12)
+    assert_allclose(lam[1], p.lam[1])
+    assert_allclose(nu2[1], p.nu2[1])
+
+
+def test_a_guess_is_a_small_step_where_words_say_little(form):
+    """With a narrow prior it is the gradient of the words, times the variance."""
+    words, counts, lam, beta_T, x_d = random_document(2)
+    guess, nu2 = lam[None].copy(), np.full((1, len(lam)), 1e-9)
+    indptr = np.array([0, len(words)], dtype=np.int32)
+    form_of(_hot.guess_block, form)(indptr, words, counts, beta_T, guess, nu2)
+    gradient = x_d @ naive.phi(lam, beta_T.T) - x_d.sum() * softmax(lam)
+    assert_allclose((guess[0] - lam) / 1e-9, gradient, rtol=1e-5, atol=1e-5)
+
+
 # E[softmax]
 
 

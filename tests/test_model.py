@@ -516,12 +516,12 @@ def test_doc_tol_trades_accuracy_for_time():
     X, metadata = small_corpus(D=40)
     model = fit_quietly(GPTM(3, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
     exact = model.set_params(doc_tol=0.0).transform(X, metadata=metadata)
-    errors = [
+    fine, coarse = (
         np.abs(model.set_params(doc_tol=tol).transform(X, metadata=metadata) - exact).max()
-        for tol in (1e-7, 1e-3, 10.0)
-    ]
-    assert errors[0] < 1e-3
-    assert errors[0] < errors[1] < errors[2]
+        for tol in (1e-7, 10.0)
+    )
+    assert fine < 1e-3
+    assert fine < coarse < 0.1
     for wrong in (-1.0, np.nan, "fast"):
         with pytest.raises((ValueError, TypeError), match="doc_tol"):
             model.set_params(doc_tol=wrong).transform(X, metadata=metadata)

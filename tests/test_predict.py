@@ -10,6 +10,7 @@ from scipy.special import softmax
 
 import naive
 from checks import check_gradient, check_stationary
+from gptm.estep import Prior, guess_documents, infer_documents, prior_start
 from gptm.means import (
     diagonalise,
     document_means,
@@ -26,6 +27,7 @@ from gptm.predict import (
     infer_new_jointly,
     predicted_prior,
 )
+from gptm.sampling import sample_documents
 
 KINDS = ("identity", "shared", "free", "rank one", "none")
 
@@ -132,6 +134,30 @@ def test_infer_new_ends_at_the_maximum_of_each_document(kind):
         reached = naive.document_bound(*arguments[:2], lam[d], nu2[d], *arguments[2:])
         assert reached >= top - 1e-5
         assert_allclose(lam[d], best[0], atol=4e-3)  # where the bound is flat
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_guess_is_nearer_than_the_prior(seed):
+    """The same maxima as from the prior, and higher bounds on the way there."""
+    rng = np.random.RandomState(seed)
+    n, K, V = 100, 20, 400
+    beta, variance = rng.dirichlet(np.full(V, 0.05), K), 4.0
+    X, _ = sample_documents(
+        beta, np.zeros(K), variance * np.eye(K), lengths=np.full(n, 30), rng=rng
+    )
+    counts, beta_T = X.astype(float), np.ascontiguousarray(beta.T)
+    prior = Prior(np.zeros((n, K)), np.eye(K) / np.sqrt(variance), np.ones(K))
+
+    def bound_from(start, max_inner):
+        (lam, nu2), statistics = infer_documents(
+            counts, prior, beta_T, start, max_inner=max_inner, tol=1e-9, n_jobs=1
+        )
+        divergence = (lam**2 + nu2) / variance - np.log(nu2 / variance) - 1.0
+        return statistics.terms.sum() - 0.5 * divergence.sum()
+
+    guess, plain = guess_documents(counts, prior, beta_T, n_jobs=2), prior_start(prior)
+    assert bound_from(guess, 3) > bound_from(plain, 3)
+    assert_allclose(bound_from(guess, 500), bound_from(plain, 500), rtol=1e-5)
 
 
 def test_new_documents_do_not_see_one_another():

@@ -90,6 +90,27 @@ def prior_start(prior: Prior) -> Posterior:
     return Posterior(prior.mean.copy(), nu2.copy())
 
 
+def guess_documents(
+    counts: csr_matrix, prior: Prior, beta_T: Array, n_jobs: int | None
+) -> Posterior:
+    """A start for documents of which nothing is known: one look at the words of each, from its prior.
+
+    It saves most of the inner iterations that `infer_documents` takes from the prior itself, and leads to higher
+    bounds, as steps from afar tend to end in the wrong one of several optima.
+    """
+    start = prior_start(prior)
+
+    def run(rows: slice, checkpoint: Callable[[], None]) -> None:
+        checkpoint()
+        indptr = counts.indptr[rows.start : rows.stop + 1]
+        _hot.guess_block(
+            indptr, counts.indices, counts.data, beta_T, start.lam[rows], start.nu2[rows]
+        )
+
+    ordered_map(run, blocks(0, counts.shape[0]), n_jobs)
+    return start
+
+
 def infer_documents(
     counts: csr_matrix,
     prior: Prior,

@@ -52,7 +52,7 @@ class CTM(TopicModel):
         words of short real texts better, smaller ones find the parameters of sampled corpora better.
     doc_tol : float, default=1e-7
         A new document is done when one more step promises less than this, in nats per token. Where `transform` shall be
-        quick, 0.01 takes a third of the steps and predicts words as well (within half a per cent).
+        quick, 0.01 takes a quarter of the steps and predicts words as well.
     random_state : int, RandomState or None
         The same seed gives the same model, bit by bit, for any `n_jobs`.
     n_jobs : int or None

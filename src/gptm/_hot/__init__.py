@@ -10,6 +10,7 @@ from gptm._hot.direction import LEVELS, level_of, newton_direction
 from gptm._hot.documents import document_block, optimise_document, prior_gradient, shifted_exp
 from gptm._hot.exponential import exponential
 from gptm._hot.gibbs import gibbs_sweep, next_uniform
+from gptm._hot.guess import guess_block
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
 from gptm._hot.softmax import expected_softmax
 from gptm._hot.variances import settle_nu2, solve_nu2
@@ -24,6 +25,7 @@ __all__ = [
     "expected_softmax",
     "exponential",
     "gibbs_sweep",
+    "guess_block",
     "inverse",
     "keep_nearest",
     "level_of",

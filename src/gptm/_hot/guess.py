@@ -1,0 +1,45 @@
+"""Where a new document's words are likely to take it: a start that is better than its prior."""
+
+import numpy as np
+from numba import njit
+
+from gptm._hot.documents import shifted_exp
+from gptm._hot.settings import FAST
+from gptm._hot.words import words_term
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def guess_block(indptr, indices, data, beta_T, lam, nu2):
+    """Move a block of documents (CSR rows) from their priors, in place, after one look at their words.
+
+    `lam` and `nu2` (n, K) hold the means and variances of independent priors. Same as, for each document::
+
+        pi = softmax(lam)
+        n = counts @ phi                                  # (K,) expected topic counts, phi from eq. 9 at lam
+        g = n - N * pi                                    # the words' gradient for lam
+        lam += sign(g) * log1p(nu2 * abs(g))
+        nu2[:] = 1 / (1 / nu2 + n)
+
+    Where the words say little this is a gradient step, scaled by the variance. Where they say much it would
+    leap too far: n words more need a logit of about log n.
+    """
+    D, K = lam.shape
+    scratch, e, n = np.empty((2, K)), np.empty(K), np.empty(K)
+    bits = scratch[1].view(np.int64)
+    longest = 0
+    for d in range(D):
+        longest = max(longest, indptr[d + 1] - indptr[d])
+    ratios = np.empty(longest)
+    for d in range(D):
+        row = slice(indptr[d], indptr[d + 1])
+        words, counts = indices[row], data[row]
+        shifted_exp(lam[d], e, scratch, bits)
+        words_term(words, counts, e, beta_T, n, ratios)
+        total = 0.0
+        for i in range(K):
+            total += e[i]
+        per = counts.sum() / total
+        for i in range(K):
+            g = n[i] - per * e[i]
+            lam[d, i] += np.copysign(np.log1p(nu2[d, i] * abs(g)), g)
+            nu2[d, i] /= 1.0 + n[i] * nu2[d, i]
