@@ -17,17 +17,19 @@ from gptm.tables import correlation_table, topic_table
 D, V, K = 60, 24, 3
 
 
-def counts_of_topics(seed=0):
-    """Three topics over words of their own and a few that all share; one document is empty; and the time.
-
-    The first topic rises with time.
-    """
-    rng = np.random.default_rng(seed)
+def three_topics(rng):
+    """Topics over words of their own, and a few that all share."""
     beta = np.full((K, V), 0.002)
     for i in range(K):
         beta[i, 6 * i : 6 * i + 6] = rng.uniform(0.5, 1.0, 6)
     beta[:, 18:] += rng.uniform(0.5, 1.5, 6)
-    beta /= beta.sum(axis=1, keepdims=True)
+    return beta / beta.sum(axis=1, keepdims=True)
+
+
+def counts_of_topics(seed=0):
+    """Documents of three topics, one of them empty, and their time: the first topic rises with it."""
+    rng = np.random.default_rng(seed)
+    beta = three_topics(rng)
     theta = rng.dirichlet(np.full(K, 0.2), D)
     X = np.array([rng.multinomial(30, p) for p in theta @ beta])
     X[7] = 0
@@ -97,14 +99,29 @@ def test_lift_is_over_the_words_of_the_corpus_not_of_the_topics():
     assert table["lift"][1] == ", ".join(expected) == "c, a, b"
 
 
-def test_words_that_tell_topics_apart_are_their_own(model):
+@pytest.mark.parametrize("seed", range(5))
+def test_words_that_tell_topics_apart_are_their_own(seed):
     """The words that all topics share are probable, but neither exclusive nor lifted."""
-    shared = set(WORDS[18:])
-    assert all(shared & set(words.split(", ")) for words in model.topics(5)["words"])
-    for column, n_words in (("frex", 1), ("lift", 5), ("score", 5)):
-        own = [set(words.split(", ")) for words in model.topics(n_words)[column]]
-        assert not any(words & shared for words in own), column
-        assert len(set().union(*own)) == n_words * K
+    beta, names = three_topics(np.random.default_rng(seed)), np.array(WORDS)
+    table = topic_table(beta, np.full(K, 1 / K), np.zeros(K), names, 5)
+
+    def n_own(column):
+        return [
+            len(set(words.split(", ")) & set(WORDS[6 * i : 6 * i + 6]))
+            for i, words in enumerate(table[column])
+        ]
+
+    assert max(n_own("words")) < 5
+    assert n_own("lift") == n_own("score") == [5, 5, 5]
+    assert sum(n_own("frex")) > sum(n_own("words"))  # a compromise between the two
+    assert all(words.split(", ")[0] in WORDS[:18] for words in table["frex"])
+
+
+def test_fitted_topics_have_words_of_their_own_too(model):
+    for column in ("lift", "score"):
+        own = [set(words.split(", ")) for words in model.topics(5)[column]]
+        assert not any(words & set(WORDS[18:]) for words in own), column
+        assert len(set().union(*own)) == 5 * K
 
 
 def test_scores_do_not_depend_on_the_number_of_words_shown(model):

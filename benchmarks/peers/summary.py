@@ -135,14 +135,17 @@ def _quickest(settings: Sequence[Setting], level: float) -> Setting:
 
 
 def _settings(runs: Sequence[Run]) -> list[Setting]:
-    together = zip(*(run["inference"] for run in runs), strict=True)
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        for entry in run["inference"]:
+            entries.setdefault(str(entry["setting"]), []).append(entry)
     return [
         Setting(
-            entries[0]["setting"],
-            statistics.median(entry["documents_per_second"] for entry in entries),
-            statistics.median(entry["ppl"] for entry in entries),
+            group[0]["setting"],
+            statistics.median(entry["documents_per_second"] for entry in group),
+            statistics.median(entry["ppl"] for entry in group),
         )
-        for entries in together
+        for group in entries.values()
     ]
 
 
