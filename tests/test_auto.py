@@ -27,6 +27,7 @@ COLUMNS = {
     "ISO dates": (frame(when=[f"20{10 + i}-01-01" for i in range(N)]), k.Matern("when")),
     "numbers": (frame(x=np.arange(N) * 1.5), k.Matern("x")),
     "categories": (frame(who=list("aabbccaabbcc")), k.Categorical("who")),
+    "true or false": (frame(open=[True, False] * 6), k.Categorical("open")),
     "vectors": (frame(v=list(RNG.standard_normal((N, 3)))), k.Embedding("v")),
     "vectors, some missing": (
         frame(v=[None, *RNG.standard_normal((N - 1, 3)).tolist()]),

@@ -557,3 +557,38 @@ def test_a_kernel_that_is_zero_throughout_is_no_kernel(model):
     fit_strictly(model.set_params(kernel=np.zeros((10, 10))), X)
     ctm = fit_strictly(CTM(2, random_state=0, max_iter=30), X)
     assert_array_equal(model.components_, ctm.components_)
+
+
+# Memory
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """A machine of one page of 4 KB."""
+    sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1}
+    monkeypatch.setattr("gptm._memory.os.sysconf", lambda name: sizes[name])
+
+
+def test_a_model_without_a_kernel_needs_no_matrix_between_documents(little_memory):
+    X = counts(30)
+    plain = CTM(2, random_state=0).fit(X)
+    assert np.isfinite(plain.perplexity(X, kind="conditional"))
+    own = fit_strictly_or_not(GPTM(2, kernel=k.Identity(), inference="map", random_state=0), X)
+    assert own.transform(X).shape == (30, 2)
+
+
+def test_too_many_features_are_refused(little_memory):
+    frame = pd.DataFrame(
+        {"a": [str(i % 40) for i in range(200)], "b": [str(i % 7) for i in range(200)]}
+    )
+    kernel = k.Categorical("a") + k.Categorical("b")
+    with pytest.raises(ValueError, match=r"47 features together.*Merge rare levels"):
+        GPTM(2, kernel=kernel, random_state=0).fit(counts(200), metadata=frame)
+    alone = GPTM(2, kernel=k.Categorical("a"), random_state=0)
+    assert fit_strictly_or_not(alone, counts(200), frame).doc_topics_.shape == (200, 2)
+
+
+def fit_strictly_or_not(model, X, metadata=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, metadata=metadata)

@@ -255,6 +255,12 @@ def test_what_two_near_points_share_is_not_counted_twice(model):
     assert (width < 0.5 * (alone["contrast_high"] - alone["contrast_low"])).all()
 
 
+def test_versus_must_name_the_columns_of_the_term(model):
+    """A column misspelt must not count as a missing value."""
+    with pytest.raises(ValueError, match="'t'"):
+        model.effects("t", at=50.0, versus={"T": 20.0})
+
+
 def test_versus_alone_compares_all_levels(model):
     table = model.effects("g", versus="c")
     np.testing.assert_allclose(table.loc[table["g"] == "c", BANDS].to_numpy(), 0.0, atol=1e-12)

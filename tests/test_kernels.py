@@ -1,6 +1,7 @@
 """One contract for every kernel; then what each says of documents, dates, and what is missing."""
 
 import datetime
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -639,7 +640,7 @@ def test_a_year_apart_is_no_distance():
     ("period", "days"), [("1y", 365.2425), ("2w", 14), ("12h", 0.5), ("1.5d", 1.5), (7, 7)]
 )
 def test_periods_are_lengths_of_time(period, days):
-    assert_allclose(k.Periodic("t", period=period).covariance().periodicity, days)
+    assert_allclose(k.Periodic("t", period=period).covariance().period, days)
 
 
 @pytest.mark.parametrize("period", ["soon", 0, -1, "0d", None, np.inf])
@@ -1055,3 +1056,55 @@ def test_auto_names_the_columns_that_it_cannot_use(caplog):
     assert k.auto_kernel(frame) == k.Matern("b")
     assert "'a' (another column has its name)" in caplog.text
     assert "'c' (infinite values)" in caplog.text
+
+
+# Corners
+
+
+def test_periods_of_several_columns_multiply():
+    """A function of their distance would be no kernel."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((200, 2)) * 3, columns=["a", "b"])
+    documents = Documents(200, frame)
+    both = k.Periodic("a", "b", period=1.0, length_scale=0.7).bind(documents)
+    parts = [
+        gp.ExpSineSquared(length_scale=0.7, periodicity=1.0)(frame[[name]].to_numpy())
+        for name in ("a", "b")
+    ]
+    assert_allclose(both.gram(), parts[0] * parts[1], atol=1e-12)
+    assert_allclose(both.structure.to_dense(), parts[0] * parts[1], atol=1e-10)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_categories_of_many_levels_stay_closed_form(missing):
+    """However many there are: no feature is ever written out, for training or new documents."""
+    D = 3000
+    frame = pd.DataFrame({"a": [None if missing and i == 0 else str(i % 2000) for i in range(D)]})
+    bound = k.Categorical("a").bind(Documents(D, frame))
+    assert isinstance(bound.operator, Additive)
+    b = np.array([0.5, 2.0])
+    tracemalloc.start()
+    variance = bound.cross(bound.read(Documents(D, frame))).variance(b)
+    assert tracemalloc.get_traced_memory()[1] < 8 * D * 200
+    tracemalloc.stop()
+    levels = frame["a"].dropna()
+    of_a_level = levels.map(levels.value_counts()).to_numpy()
+    expected = b / (1.0 + b * of_a_level[:, None])
+    assert_allclose(variance[frame["a"].notna()], expected, rtol=1e-6)
+
+
+def test_new_documents_take_memory_in_proportion():
+    """A dense kernel over few training documents, and many new ones."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"t": rng.random(100), "u": rng.random(100)})
+    bound = k.Matern("t", "u", nu=0.5, length_scale=0.5).bind(Documents(100, frame))
+    n = 4000
+    new = bound.read(Documents(n, pd.DataFrame({"t": rng.random(n), "u": rng.random(n)})))
+    tracemalloc.start()
+    cross = bound.cross(new)
+    mean, variance = cross.mean(np.ones((100, 2)), np.ones((100, 2))), cross.variance(np.ones(2))
+    assert tracemalloc.get_traced_memory()[1] < 0.3 * 8 * n**2
+    tracemalloc.stop()
+    some = bound.cross(new[:7])
+    assert_allclose(mean[:7], some.mean(np.ones((100, 2)), np.ones((100, 2))))
+    assert_allclose(variance[:7], some.variance(np.ones(2)))

@@ -1,5 +1,7 @@
 """Kernel parameters by evidence: gradients against finite differences, and what fitting makes of them."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,10 +9,10 @@ from scipy.stats import multivariate_normal
 
 from gptm import GPTM, em, learning
 from gptm import kernels as k
-from gptm.kernels import Documents
+from gptm.kernels import Documents, points
 from gptm.kernels.terms import Terms
 from gptm.means import diagonalise, solve_means, view_logits
-from gptm.operators import Network, Sparse, build_operator
+from gptm.operators import Network, Sparse, build_operator, factor
 
 RNG = np.random.default_rng(0)
 N, K = 60, 3
@@ -249,3 +251,40 @@ def test_a_large_graph_learns_kappa_without_more_products():
 
 def test_em_reaches_the_kernel_through_its_steps():
     assert em.update_kernel in em.STEPS
+
+
+def test_a_trial_that_cannot_be_afforded_ends_the_search(monkeypatch):
+    """Of many points a shorter length-scale may need more features than there is time for."""
+    monkeypatch.setattr(points, "_LARGE", 20)
+    monkeypatch.setattr(factor, "DENSE", 20)
+    rng = np.random.default_rng(0)
+    X, frame = rng.poisson(1.0, (60, 12)), pd.DataFrame({"t": rng.random(60)})
+    model = GPTM(2, kernel=k.Matern("t", nu=0.5), max_iter=10, tol=0.0, random_state=0)
+    with pytest.warns(UserWarning, match="did not converge"):
+        model.fit(X, metadata=frame)
+    assert model.kernel_.length_scale == pytest.approx(0.5 * frame["t"].std(ddof=0))
+    assert model.effects("t", n_points=3).notna().all(axis=None)
+
+
+def test_an_earlier_fit_to_other_documents_may_be_out_of_reach():
+    """The length-scale of a thousand days is taken back to what one day can tell."""
+    X = np.random.default_rng(0).poisson(1.0, (60, 12))
+    model = GPTM(2, kernel=k.RBF("t"), warm_start=True, max_iter=8, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, metadata={"t": np.linspace(0, 1000, 60)})
+        model.fit(X, metadata={"t": np.linspace(0, 1, 60)})
+    assert 0 < model.kernel_.length_scale < 100
+
+
+def test_a_product_of_which_every_row_misses_a_factor_has_nothing_to_learn():
+    D = 40
+    X, n = np.random.default_rng(0).poisson(1.0, (D, 9)), np.arange(D) * 1.0
+    frame = pd.DataFrame(
+        {"a": np.where(n < 20, n, np.nan), "b": np.where(n < 20, np.nan, n), "c": [*"xy"] * 20}
+    )
+    kernel = k.RBF("a") * k.RBF("b") + k.Categorical("c")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GPTM(2, kernel=kernel, random_state=0).fit(X, metadata=frame)
+    assert np.isfinite(model.bound_).all()

@@ -1414,3 +1414,14 @@ def test_a_document_without_a_row_in_the_matrix_keeps_the_prior():
     assert_allclose(G[2, [0, 1, 3]], 0)
     assert G[0, 1] > 0
     assert G[2, 2] > 0
+
+
+# Names that are none
+
+
+def test_an_empty_name_links_to_nobody():
+    frame = pd.DataFrame({"links": [["1"], ["0"], [""], [""]]})
+    bound = k.Graph("links").bind(Documents(4, frame))
+    new = bound.read(Documents(2, pd.DataFrame({"links": [[], [""]]})))
+    assert new.edges.nnz == 0
+    assert bound.awaited == {}

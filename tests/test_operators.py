@@ -23,7 +23,8 @@ from gptm.operators import (
     SpectralCross,
     Structure,
     build_operator,
-    cross_covariances,
+    covariance_of_new,
+    covariance_with_training,
     pointing,
     sum_structures,
 )
@@ -281,7 +282,7 @@ def test_cross_of_leaves_on_a_small_graph(features):
     Phi = Features([Block(None, rows_of(9, 6, 7))]) if features else None
     new = Placement(6, Phi, np.linspace(0.5, 1, 6), (LEAVES,))
     Kxx = structure.to_dense()
-    Ktx, Ktt = cross_covariances(structure, new)
+    Ktx, Ktt = covariance_with_training(structure, new), covariance_of_new(structure, new)
     check_cross(build_operator(structure, exact=100).cross(new), Kxx, Ktx, Ktt)
 
 

@@ -165,6 +165,9 @@ class Explaining:
                 other = self._settings(bound, versus, "versus")
                 if len(other) != 1:
                     raise ValueError(f"versus must be one setting; got {len(other)}.")
+                bound.read(
+                    Documents(1, other)
+                )  # beside others, a column that it lacks would be missing
                 asked = pd.concat([settings, other], ignore_index=True)
                 position = len(settings)
             places = bound.place(bound.read(Documents(len(asked), asked)))

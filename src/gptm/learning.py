@@ -6,11 +6,13 @@ with mu at its optimum, and with analytic gradients. Parameters are logarithms h
 near where they started. A step that does not raise the evidence is not taken, so it never lowers EM's bound.
 """
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
+from gptm._memory import TooLarge
 from gptm._types import Array
 from gptm.kernels.terms import Terms
 from gptm.means import Basis, Means, solve_means
@@ -53,10 +55,11 @@ def learn_parameters(
     """
     found = terms.learnables()
     start = np.log([one.value for one in found])
-    limits = [
-        (max(np.log(one.low), x - REACH), min(np.log(one.high), x + REACH))
-        for one, x in zip(found, start, strict=True)
-    ]
+    lows, highs = np.log([(one.low, one.high) for one in found]).T
+    centre = np.clip(start, lows, highs)  # an earlier fit to other documents may have gone farther
+    limits = list(
+        zip(np.maximum(lows, centre - REACH), np.minimum(highs, centre + REACH), strict=True)
+    )
     here = Learnt(terms, operator, view, solve_means(operator, view, mu, basis))
     least = evidence(operator, here.means)
     best, best_score = here, -np.inf
@@ -71,14 +74,15 @@ def learn_parameters(
             best, best_score = trial, score
         return -score, away / SPREAD - evidence_slopes(*trial)
 
-    minimize(
-        objective,
-        np.clip(start, *np.transpose(limits)),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=limits,
-        options={"maxfun": MAX_TRIALS, "ftol": _WORTH},
-    )
+    with suppress(TooLarge):  # a trial that cannot be afforded ends the search
+        minimize(
+            objective,
+            centre,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=limits,
+            options={"maxfun": MAX_TRIALS, "ftol": _WORTH},
+        )
     return best
 
 

@@ -240,8 +240,8 @@ def _links(value: Any) -> list[str]:
 
 
 def _is_there(item: Any) -> bool:
-    """`not is_missing`, for the many items of many lists."""
-    return item is not None and item is not pd.NA and bool(item == item)
+    """`not is_missing`, for the many items of many lists; an empty name is none."""
+    return item is not None and item is not pd.NA and bool(item == item) and item != ""
 
 
 def as_name(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from gptm._memory import TooLarge
 from gptm._types import Array
 from gptm.draws import Gaussian, Posterior
 from gptm.information import contrasts, see_words
@@ -142,7 +143,12 @@ class _Pace:
         low, high = np.log([[one.low, one.high] for one in found]).T
         before = np.log([one.value for one in found])
         after = np.clip(before + signs * self.steps, low, high)
-        return bound.moved(np.exp(after).tolist()), float(np.abs(after - before).max())
+        moved = bound.moved(np.exp(after).tolist())
+        try:
+            _ = moved.structure
+        except TooLarge:  # stay where it can be afforded
+            return bound, 0.0
+        return moved, float(np.abs(after - before).max())
 
 
 def _direction(tangent: Tangent, v: Array, simulated: Array) -> float:

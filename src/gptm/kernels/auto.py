@@ -86,7 +86,8 @@ def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
         return "neither numbers, dates nor names"
     if n_levels < 2:
         return "constant"
-    by_name = isinstance(values.dtype, pd.CategoricalDtype)  # whatever the names look like
+    categories = isinstance(values.dtype, pd.CategoricalDtype)  # whatever the names look like
+    by_name = categories or pd.api.types.is_bool_dtype(values.dtype)
     if not by_name and is_number(values):
         infinite = np.isinf(pd.to_numeric(known).to_numpy(dtype=np.float64)).any()
         return "infinite values" if infinite else Matern(name)

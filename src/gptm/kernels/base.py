@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,6 +12,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
 
+from gptm._memory import check_square
 from gptm._types import Array
 from gptm.operators import (
     Cross,
@@ -21,7 +21,9 @@ from gptm.operators import (
     Structure,
     Tangent,
     build_operator,
-    cross_covariances,
+    covariance_of_new,
+    covariance_with_training,
+    variance_of_new,
 )
 
 
@@ -237,9 +239,12 @@ class BoundKernel(ABC):
 
     def cross(self, new: Any, joint: bool = False) -> Cross:
         """The kernel's word on new documents as `read`; `joint` where they are predicted together."""
+        placed = self.place(new)
         if joint:
-            check_memory(self.place(new).n, self.kernel)
-        return self.operator.cross(self.place(new, joint))
+            if placed.features is not None or placed.weights:  # else each has only what is its own
+                check_memory(placed.n, self.kernel)
+            placed = self.place(new, joint=True)
+        return self.operator.cross(placed)
 
     def mean_diagonal(self) -> float:
         """Mean prior variance over the training documents."""
@@ -285,16 +290,13 @@ class BoundKernel(ABC):
 
     def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> Array:
         """(n, m) new documents against training documents, or some of them."""
-        found = cross_covariances(self.structure, self.place(new))[0]
+        found = covariance_with_training(self.structure, self.place(new))
         return found if rows is None else found[:, rows]
 
     def own_gram(self, new: Any, joint: bool) -> Array:
         """(n,) the new documents' own variances, or with `joint` (n, n) among them."""
-        placed = self.place(new, joint)
-        if joint or placed.weights:
-            found = cross_covariances(self.structure, placed)[1]
-            return found if joint else np.diagonal(found)
-        return placed.own if placed.features is None else placed.own + placed.features.row_squares()
+        written_out = covariance_of_new if joint else variance_of_new
+        return written_out(self.structure, self.place(new, joint))
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -328,15 +330,10 @@ def nothing_to_learn(kernel: Kernel, why: str) -> ValueError:
 
 def check_memory(n: int, kernel: Kernel) -> None:
     """Refuse a dense decomposition that the machine cannot hold (matrix, vectors and work space)."""
-    needed = 60 * n**2  # bytes at the peak of a decomposition, measured
-    try:
-        available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return
-    if needed > available:
-        raise ValueError(
-            f"{kernel!r} tells {n:,} documents apart and would need about {needed / 2**30:.0f} GB; this machine "
-            f"has {available / 2**30:.0f} GB. Round the columns it reads (for example dates to months), so that "
-            "more documents share a value; give a longer length-scale; use a kernel that stays small (Linear, "
-            "Categorical, Embedding, Graph, NearestNeighbors, and sums of these); or fit to fewer documents."
-        )
+    check_square(
+        n,
+        f"{kernel!r} tells {n:,} documents apart",
+        "Round the columns it reads (for example dates to months), so that more documents share a value; give a "
+        "longer length-scale; use a kernel that stays small (Linear, Categorical, Embedding, Graph, NearestNeighbors, "
+        "and sums of these); or fit to fewer documents.",
+    )

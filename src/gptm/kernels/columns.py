@@ -92,6 +92,7 @@ class ColumnBound(PointBound):
         kernel = self.kernel.replace(length_scale=float(values[0]))
         other = ColumnBound(kernel, self.points, self.dates, learns=True)
         other._groups = self._groups  # which does not depend on it
+        other.on_trial = True
         return other
 
     def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
@@ -306,7 +307,7 @@ class Periodic(_ColumnKernel):
     Parameters
     ----------
     *columns : str
-        Numeric or date columns of the metadata; dates count in days.
+        Numeric or date columns of the metadata; dates count in days. Documents are alike where all columns agree.
     period : float or str
         In the column's units; for dates also a text such as "1y", "1m", "1w", "1d" or "12h".
     length_scale : float, optional
@@ -351,15 +352,40 @@ class Periodic(_ColumnKernel):
         return 0.05, 10.0
 
     def slope(self, points: Array, others: Array) -> Array:
-        distance = cdist(points, others)
-        square = (np.sin(np.pi * distance / parse_days(self.period)) / self.length_scale) ** 2
-        return 4.0 * square * np.exp(-2.0 * square)
+        circles = self.covariance()
+        square = (circles.distances(points, others) / circles.length_scale) ** 2
+        return square * np.exp(-0.5 * square)
 
-    def covariance(self) -> gp.Kernel:
+    def covariance(self) -> "_OnCircles":
         given = 1.0 if self.length_scale is None else self.length_scale
         if not (is_real(given) and 0 < given < np.inf):
             raise ValueError(f"length_scale must be positive; got {given!r} in {self!r}.")
-        return gp.ExpSineSquared(length_scale=given, periodicity=parse_days(self.period))
+        return _OnCircles(parse_days(self.period), float(given))
+
+
+class _OnCircles:
+    """exp(-2 sum_j sin^2(pi d_j / period) / length_scale^2): an RBF of places on circles, one for each column.
+
+    Unlike the same function of a distance in several columns, it is always positive definite.
+    """
+
+    def __init__(self, period: float, length_scale: float):
+        self.period, self.length_scale = period, length_scale
+
+    def __call__(self, points: Array, others: Array | None = None) -> Array:
+        others = points if others is None else others
+        return np.asarray(np.exp(-0.5 * (self.distances(points, others) / self.length_scale) ** 2))
+
+    def diag(self, points: Array) -> Array:
+        return np.ones(len(points))
+
+    def distances(self, points: Array, others: Array) -> Array:
+        """(n, m) through the circles."""
+        return np.asarray(cdist(self._places(points), self._places(others)))
+
+    def _places(self, points: Array) -> Array:
+        angles = 2.0 * np.pi * points / self.period
+        return np.hstack([np.cos(angles), np.sin(angles)])
 
 
 def grid(columns: Sequence[str], points: Array, dates: np.ndarray, n_points: int) -> pd.DataFrame:

@@ -146,11 +146,11 @@ class LinkBound(NetworkBound):
         links = link_lists(column(frame, self.kernel.column, repr(self.kernel)))
         ids = self._known_ids(new)
         same = np.array(
-            [self._position.get(name, -1) if name else -1 for name in ids], dtype=np.int64
+            [-1 if name is None else self._position.get(name, -1) for name in ids], dtype=np.int64
         )
         targets = [
             {self._position[name] for name in names if name in self._position}
-            | set(self.awaited.get(own or "", ()))
+            | set(() if own is None else self.awaited.get(own, ()))
             for names, own in zip(links, ids, strict=True)
         ]
         return NewNodes(_edges(targets, self.n), same)

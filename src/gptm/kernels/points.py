@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gptm._memory import TooLarge
 from gptm._types import Array
 from gptm._warnings import warn
 from gptm.kernels.base import BoundKernel, check_memory
@@ -19,6 +20,7 @@ class PointBound(BoundKernel):
     """A kernel known by its covariances; only distinct values count, however many documents share them."""
 
     surely_definite = True  # False for what users bring, which has to be looked at as a whole
+    on_trial = False  # whether the parameters are but a step on the way to better ones
 
     @abstractmethod
     def labels(self) -> np.ndarray: ...
@@ -66,7 +68,7 @@ class PointBound(BoundKernel):
     def tangents(self) -> list[Tangent]:
         features = self.structure.features
         if features is None:
-            return []
+            return [Tangent() for _ in self.learnables()]
         first, _ = self._groups
         table, anchors, whiten = self._factor
         pointers, drawn = features.blocks[0][:2]
@@ -110,4 +112,8 @@ class PointBound(BoundKernel):
                 )
                 return found
         check_memory(m, self.kernel)
+        if self.on_trial and m > _LARGE:
+            raise TooLarge(
+                f"{self.kernel!r} tells {m:,} documents apart, more than a trial can afford."
+            )
         return factors.decompose(covariance, m)

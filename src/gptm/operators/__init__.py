@@ -6,7 +6,7 @@ it, and a `Placement` says where new documents stand. A new operator is a new fi
 
 from gptm.operators.additive import Additive
 from gptm.operators.base import Cross, Operator, View
-from gptm.operators.build import build_operator, cross_covariances
+from gptm.operators.build import build_operator
 from gptm.operators.cross import SpectralCross
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, pointing
@@ -15,6 +15,7 @@ from gptm.operators.sparse import EXACT, Network, Sparse
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure, sum_placements, sum_structures
 from gptm.operators.tangent import Tangent, growth, sum_tangents
+from gptm.operators.written import covariance_of_new, covariance_with_training, variance_of_new
 
 __all__ = [
     "EXACT",
@@ -34,10 +35,12 @@ __all__ = [
     "Tangent",
     "View",
     "build_operator",
-    "cross_covariances",
+    "covariance_of_new",
+    "covariance_with_training",
     "growth",
     "pointing",
     "sum_placements",
     "sum_structures",
     "sum_tangents",
+    "variance_of_new",
 ]

@@ -64,12 +64,12 @@ class Additive(Operator):
 
     def inner(self, b: Array) -> "Inner":
         """N for each strength, kept for the next question about the same ones."""
-        key = b.tobytes()
-        if self._last is None or self._last[0] != key:
+        key, last = b.tobytes(), self._last  # which another thread may replace meanwhile
+        if last is None or last[0] != key:
             g = damping(self.base, b)
             kind = DiagonalInner if self._Z.ndim == 2 else DenseInner
-            self._last = (key, kind(g, self._Z, b))
-        return self._last[1]
+            self._last = last = (key, kind(g, self._Z, b))
+        return last[1]
 
     def view(self, Y: Array, like: View | None = None) -> View:
         if isinstance(self.base, Sparse):
@@ -112,6 +112,8 @@ class Additive(Operator):
     def quadratic(self, features: Features, b: Array) -> Array:
         """(n, len(b)) x' N^-1 x for the features x of any documents, some of them at a time."""
         inner = self.inner(b)
+        if isinstance(inner, DiagonalInner) and self._rotation is None and features.sparse:
+            return features.squared_dot(1.0 / inner.N)
         pieces = 1 + features.n * features.width // _ENTRIES
         parts = [features.take(rows) for rows in np.array_split(np.arange(features.n), pieces)]
         return np.concatenate([inner.quadratic(self.rotated(p.to_dense().T).T) for p in parts])

@@ -3,19 +3,18 @@
 import numpy as np
 from scipy.sparse import diags
 
-from gptm._types import Array
+from gptm._memory import check_square
 from gptm._warnings import warn
 from gptm.operators.additive import Additive
 from gptm.operators.base import Base, Cross, Operator
-from gptm.operators.cross import SpectralCross
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, pointing, stack
 from gptm.operators.matrixfree import MatrixFree
 from gptm.operators.sparse import EXACT
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure
+from gptm.operators.written import SEVERAL, PlacedCross
 
-SEVERAL = 5000  # documents up to which several graphs are decomposed, as the way without is slow
 DENSE = 20_000  # and features about as many as documents
 PRIVATE = 300  # documents that may have a feature of their own beside a graph
 
@@ -29,8 +28,7 @@ class Exact(Spectral):
         self.structure = structure
 
     def cross(self, new: Placement) -> Cross:
-        Ktx, Ktt = cross_covariances(self.structure, new)
-        return SpectralCross(self, Ktx, Ktt)
+        return PlacedCross(self, self.structure, new)
 
 
 def _known_decomposition(structure: Structure) -> Spectral | None:
@@ -49,22 +47,6 @@ def _known_decomposition(structure: Structure) -> Spectral | None:
     if values.min() <= rounding or np.abs(squares - np.diag(values)).max() > rounding:
         return None
     return Spectral(values + structure.own[0], table / np.sqrt(values))
-
-
-def cross_covariances(structure: Structure, new: Placement) -> tuple[Array, Array]:
-    """(n, D) new against training documents, and (n, n) among the new ones, written out."""
-    Ktx, Ktt = np.zeros((new.n, structure.n)), new.own_matrix.copy()
-    if new.features is not None:
-        assert structure.features is not None
-        Phi = new.features.to_dense()
-        Ktx += Phi @ structure.features.to_dense().T
-        Ktt += Phi @ Phi.T
-    for graph, weights in zip(structure.graphs, new.weights, strict=True):
-        small = structure.n <= (EXACT if len(structure.graphs) == 1 else SEVERAL)
-        carried = weights @ graph.dense if small else graph.matmul(weights.T.toarray()).T
-        Ktx += carried
-        Ktt += weights @ carried.T
-    return Ktx, Ktt
 
 
 def with_even_variances(structure: Structure) -> Structure:
@@ -106,8 +88,7 @@ def build_operator(
     `exact` and `several` are numbers of documents up to which one graph, or several, are decomposed as a whole.
     """
     constant = structure.n == 0 or np.ptp(structure.own) == 0
-    wide = structure.features is not None and 2 * structure.features.width > structure.n
-    if not structure.graphs and wide and constant and structure.n <= DENSE:
+    if not structure.graphs and constant and structure.n <= DENSE and _wide(structure):
         return Exact(structure)
     if not structure.graphs:
         base: Base = Diagonal(structure.own)
@@ -120,4 +101,17 @@ def build_operator(
         return Exact(structure) if structure.n <= several else MatrixFree(structure)
     if structure.features is None or structure.features.width == 0:
         return base
+    if not structure.features.one_hot:
+        width = structure.features.width
+        check_square(
+            width,
+            f"the terms of the kernel have {width:,} features together, one for each level of a category,",
+            "Merge rare levels into one, round columns, or leave a term out.",
+        )
     return Additive(base, structure.features, like)
+
+
+def _wide(structure: Structure) -> bool:
+    """Whether there are about as many features as documents, and no quick way with them."""
+    features = structure.features
+    return features is not None and 2 * features.width > structure.n and not features.one_hot

@@ -1,5 +1,7 @@
 """New documents, against operators of different make."""
 
+from functools import cached_property
+
 import numpy as np
 
 from gptm._types import Array
@@ -15,22 +17,27 @@ class SpectralCross(Cross):
     ----------
     training : the operator 𝒦_ff.
     Ktx : (n, D) covariances with the training documents.
-    Ktt : (n, n) covariances among the new documents.
+    Ktt : (n, n) covariances among the new documents, or (n,) their variances where each is asked about alone.
     """
 
     def __init__(self, training: Spectral, Ktx: Array, Ktt: Array):
         self.training = training
         self.Ktx = Ktx
         self.Ktt = Ktt
-        self._rotated = training.rotate(Ktx.T).T  # 𝒦_*f Q
+
+    @cached_property
+    def _rotated(self) -> Array:
+        """(n, D) 𝒦_*f Q."""
+        return self.training.rotate(self.Ktx.T).T
 
     def mean(self, alpha: Array, F: Array) -> Array:
         return self.Ktx @ alpha
 
     def variance(self, b: Array) -> Array:
         known = self._rotated**2 @ (b**2 / (self.training.values[:, None] * b + 1.0))
+        variance = self.Ktt if self.Ktt.ndim == 1 else np.diagonal(self.Ktt)
         # Rounding only: the difference is never negative.
-        return np.maximum(np.diagonal(self.Ktt)[:, None] * b - known, 0.0)
+        return np.maximum(variance[:, None] * b - known, 0.0)
 
     def conditional(self) -> Spectral:
         values = self.training.values

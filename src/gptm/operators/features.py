@@ -119,6 +119,18 @@ class Features:
             return False
         return int(np.diff(self.blocks[0]._pointers.indptr).max(initial=0)) <= 1
 
+    @property
+    def sparse(self) -> bool:
+        """Whether all features are pointers alone."""
+        return all(block.table is None for block in self.blocks)
+
+    def squared_dot(self, Z: Array) -> Array:
+        """(D, m) the product of Phi's squared entries with Z, where all features are pointers alone."""
+        parts = zip(self.blocks, self._slices, strict=True)
+        return np.asarray(
+            sum(block.scale**2 * (block._pointers.power(2) @ Z[own]) for block, own in parts)
+        )
+
     def squares(self) -> Array:
         """(r,) the diagonal of Phi' Phi."""
         return np.concatenate([_block_squares(block) for block in self.blocks])

@@ -60,6 +60,15 @@ class Placement(NamedTuple):
         features = None if self.features is None else self.features.scaled(float(np.sqrt(factor)))
         return Placement(self.n, features, factor * self.own, self.weights)
 
+    def take(self, rows: np.ndarray) -> "Placement":
+        """Some of the documents, each alone."""
+        return Placement(
+            len(rows),
+            None if self.features is None else self.features.take(rows),
+            self.own_diagonal[rows],
+            tuple(weights[rows] for weights in self.weights),
+        )
+
     @property
     def own_diagonal(self) -> Array:
         """(n,) never negative, whatever rounding left of a difference."""

@@ -1,0 +1,21 @@
+"""What dense matrices cost, and whether the machine can hold them."""
+
+import os
+
+_BYTES = 60  # per entry of a matrix, at the peak of its decomposition (measured)
+
+
+class TooLarge(ValueError):
+    """A dense matrix that takes more memory, or for a mere trial more time, than there is."""
+
+
+def check_square(n: int, what: str, remedy: str) -> None:
+    """Refuse to decompose an (n, n) matrix that the machine cannot hold; `what` needs it."""
+    try:
+        available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return
+    needed = _BYTES * n**2
+    if needed > available:
+        gigabytes = f"about {needed / 2**30:.0f} GB; this machine has {available / 2**30:.0f} GB"
+        raise TooLarge(f"{what} and would need {gigabytes}. {remedy}")
