@@ -17,7 +17,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import gptm
-from gptm import formula
+from gptm import files, formula
 from gptm.cli import options, session
 from gptm.cli.app import app
 from gptm.cli.progress import Expected, bar, counting
@@ -397,6 +397,9 @@ WRONG = {
     "not a model": (1, "topics", "{csv}"),
     "sizes": (2, "search", "{csv}", "--topics", "a,b"),
     "shares": (2, "evaluate", "{csv}", "--observed", "50,200"),
+    "several shares": (2, "search", "{csv}", "--observed", "50,20"),
+    "no topics to try": (2, "search", "{csv}", "--topics", "0,5"),
+    "pairs the wrong way round": (2, "fit", "{csv}", "--ngrams", "3-2"),
     "which words": (2, "topics", "{model}", "--by", "magic"),
     "level": (2, "effects", "{model}", "--level", "1"),
     "no such term": (1, "effects", "{model}", "--term", "fish"),
@@ -432,6 +435,23 @@ def test_advice_is_in_options(tmp_path):
     assert "--encoding latin-1" in result.stderr
     path.write_text("x,y\n1,2\n", encoding="utf-8")
     assert "--text" in failing(1, "fit", path, "-o", tmp_path / "m.gptm")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--text", "bdy"], "--text names the column 'bdy'"),
+        (["--id", "kye"], "--id names the column 'kye'"),
+        (["--column", "yaer=number"], "--column names the column 'yaer'"),
+        (["--ngrams", "3-2"], "--ngrams expects"),
+        (["--min-df", "0"], "--min-df must be"),
+        (["-t", "1", "--seed-words", "a=tea", "--seed-words", "b=cup"], "--topics is 1"),
+    ],
+)
+def test_errors_name_the_option(given, said, csv, tmp_path):
+    result = invoke("fit", csv, *given, "-o", tmp_path / "m.gptm")
+    assert result.exit_code != 0
+    assert said in " ".join(result.stderr.split())
 
 
 def test_the_vocabulary_of_counts_is_named(tmp_path):
@@ -547,7 +567,8 @@ def test_info(fitted):
     assert found["documents"] == 60
     assert found["topics"] == 2
     assert found["columns"][-2:] == ["date", "source"]
-    assert found["texts"] is True
+    assert found["texts"] is found["ids"] is found["counts of words"] is True
+    assert found["columns of the kernel"] == ["date", "source"]
     assert found["written_by"]["gptm"] == gptm.__version__
 
 
@@ -590,6 +611,20 @@ def test_effects_keep_the_names_of_categories(tmp_path):
     assert {row["region"]: row["share"] for row in found if row["topic"] == 0} == pytest.approx(
         {row["region"]: row["share"] for row in json.loads(result.stdout) if row["topic"] == 0}
     )
+
+
+def test_a_name_with_a_comma_is_one_name(tmp_path):
+    path, model = tmp_path / "authors.csv", tmp_path / "m.gptm"
+    frame = make_frame().assign(author=["Smith, John" if i % 2 else "Doe" for i in range(60)])
+    frame.to_csv(path, index=False)
+    given = ["-t", 2, "-k", "categorical(author)", "--max-iter", 5, "-q", "-o", model]
+    ok("fit", path, *given)
+    asked = ["--at", "author=Smith, John", "--at", "author=Doe", "--versus", "author=Smith, John"]
+    result = ok("effects", model, *asked, "--topic", 0, "--json", "-q")
+    smith, doe = json.loads(result.stdout)
+    assert (smith["author"], doe["author"]) == ("Smith, John", "Doe")
+    assert smith["contrast"] == pytest.approx(0.0, abs=1e-9)
+    assert result.stderr == ""
 
 
 def test_effects_at_a_name_that_was_never_seen(fitted):
@@ -802,6 +837,20 @@ def test_report(fitted, tmp_path, csv):
     assert found["overview"]["n_documents"] == 60
     assert found["overview"]["scores"]["rows"][0]["model"] == "GPTM"
     assert {"date", "source"} <= set(found["overview"]["columns"])
+
+
+@pytest.mark.parametrize("name", ["s.tsv", "s.csv.gz", "s.jsonl", "s.json", "s.parquet"])
+def test_scores_of_a_report_in_any_form(fitted, tmp_path, name):
+    """As `evaluate` writes them, to a file or as JSON to standard output."""
+    scores = pd.DataFrame({"model": ["GPTM", "CTM"], "perplexity_50": [9.0, 10.0]})
+    path, data = tmp_path / name, tmp_path / "data.json"
+    if name.endswith(".json"):
+        path.write_text(scores.to_json(orient="records"), encoding="utf-8")
+    else:
+        files.write_table(scores, path, None)
+    ok("report", fitted[0], "-o", tmp_path / "p.html", "--data", data, "--scores", path, "-q")
+    found = json.loads(data.read_text(encoding="utf-8"))
+    assert [row["model"] for row in found["overview"]["scores"]["rows"]] == ["GPTM", "CTM"]
 
 
 def test_report_in_json_is_its_data_and_writes_no_page_unless_asked(fitted, tmp_path, monkeypatch):

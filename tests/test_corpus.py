@@ -284,3 +284,17 @@ def test_new_texts_are_counted_as_the_training_texts_were():
     again = Corpus.from_texts(texts, vocabulary=corpus.vocabulary)
     assert (corpus.counts != again.counts).nnz == 0
     assert "green tea" in corpus.vocabulary
+
+
+def test_a_given_vocabulary_may_hold_stop_words():
+    words = ["fire", "system", "the"]
+    counts = Corpus.from_texts(["fire in the system"], vocabulary=words).counts
+    assert counts.toarray().tolist() == [[1, 1, 1]]
+
+
+def test_pairs_of_words_are_counted_in_new_texts_as_in_training():
+    """With stop words between them, which the vocabulary does not hold."""
+    training = Corpus.from_texts(["state of the union", "union of workers"], ngram_range=(1, 2))
+    assert "state union" in training.vocabulary
+    new = Corpus.from_texts(["the state of the union"], vocabulary=training.vocabulary)
+    assert new.counts[0, list(training.vocabulary).index("state union")] == 1

@@ -17,6 +17,7 @@ from scipy.io import mmwrite
 from scipy.sparse import csr_matrix, save_npz
 
 import gptm.files as files
+from gptm.files.cells import is_missing
 from gptm.files.parquet import import_parquet
 from gptm.kernels.auto import auto_kernel
 from gptm.words import Words
@@ -602,6 +603,16 @@ def test_undecodable_wide_characters(tmp_path):
     assert problem(reading, "undecodable bytes").lines == (3,)
 
 
+def test_a_missing_text_has_no_words(tmp_path):
+    """As R writes it; the same word inside of a text is a word."""
+    content = "id,title,body\na,none,green tea of none\nb,NA,NA\nc,tea,null\n"
+    path = put(tmp_path, "t.csv", content.encode())
+    reading = files.read(path, text="title,body", words=PLAIN)
+    assert sorted(reading.corpus.vocabulary) == ["green", "none", "of", "tea"]
+    assert reading.corpus.counts.sum(1).ravel().tolist()[0] == [4, 0, 1]
+    assert problem(reading, "empty text").lines == (3,)
+
+
 def test_empty_texts_are_documents(tmp_path):
     text = "id,body\na,green tea\nb,\nc,  \n"
     reading = read_csv(tmp_path, text)
@@ -722,12 +733,13 @@ def test_any_text_survives_csv(tmp_path, rows, separator, style, name):
     content = csv_bytes(table, delimiter=separator, lineterminator=end, quoting=quoting)
     words = Words(None, 1, 1.0, token_pattern=r"(?s).+", lowercase=False)
     path = put(tmp_path, name, content)
-    if not any(body for _, body in rows):
+    bodies = ["" if is_missing(body) else body for _, body in rows]
+    if not any(bodies):
         with pytest.raises(ValueError, match="all texts are empty"):
             files.read(path, text="body", words=words)
         return
     reading = files.read(path, text="body", words=words, keep_texts=True, kinds={"first": "note"})
-    assert reading.texts == [body for _, body in rows]
+    assert reading.texts == bodies
     assert {one.kind for one in reading.problems} <= {"empty text"}
     assert reading.corpus.metadata["last"].tolist() == list(range(len(rows)))
 

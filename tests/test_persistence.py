@@ -858,3 +858,13 @@ def test_documents_of_another_model_are_refused(tmp_path, with_documents):
     with pytest.raises(ValueError, match="one entry per document: expected 24, got 3"):
         save_model(with_documents, path, corpus=documents(), texts=TEXTS[:3])
     assert not path.exists()
+
+
+def test_time_zones_without_a_name_become_utc():
+    dateutil_tz = pytest.importorskip("dateutil.tz")
+    zone = dateutil_tz.tzoffset(None, 3600)
+    times = pd.Series(pd.date_range("2000-01-01", periods=2, tz=zone))
+    tensors = {}
+    header = pack_column(times, "when", tensors)
+    found = unpack_column(header, "when", tensors)
+    assert (found == times).all()

@@ -102,7 +102,8 @@ class Corpus:
             Count these words and no others. Pass `corpus.vocabulary` of the training corpus to read new texts;
             words outside of it are then not counted.
         stop_words, min_df, max_df, max_features, ngram_range, token_pattern
-            As in scikit-learn's `CountVectorizer`, used to choose the vocabulary where none is given. `min_df`
+            As in scikit-learn's `CountVectorizer`, used to choose the vocabulary where none is given; in a given one
+            stop words count where it holds them, and stand in the way of no pair of words where not. `min_df`
             is by default 1 below 100 texts, 2 below 1,000 and 5 above; `max_df` is 0.5 from 10 texts on.
 
         Returns
@@ -126,9 +127,10 @@ class Corpus:
         stop_list = stop_words if as_given else list(stop_words or ())
         if vocabulary is not None:
             lengths = [len(str(word).split()) for word in vocabulary] or [1]
+            stops = CountVectorizer(stop_words=stop_list).get_stop_words() or ()
             vectorizer = CountVectorizer(
                 vocabulary=list(vocabulary),
-                stop_words=stop_list,
+                stop_words=sorted(set(stops).difference(vocabulary)) or None,
                 token_pattern=token_pattern,
                 ngram_range=(min(lengths), max(lengths)),  # as many words as the given ones have
             )

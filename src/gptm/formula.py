@@ -245,8 +245,11 @@ class _Parser:
         arguments = []
         while not self.taken(")"):
             arguments.append(self.argument())
-            if self.next.kind != ")":
-                self.expect(",", f"or ')' in {name.text}(...)")
+            if self.next.kind not in (")", ","):
+                broken = self.next.kind in ("name", "number", "-")
+                hint = "; names with blanks or hyphens need quotation marks" if broken else ""
+                raise self.error(f"expected ',' or ')' in {name.text}(...){self._arrived()}{hint}")
+            self.taken(",")
         return self.build(kind, name, arguments)
 
     def argument(self) -> _Argument:

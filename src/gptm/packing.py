@@ -157,7 +157,16 @@ def _pack_times(values: pd.Series, name: str, tensors: Tensors) -> Header:
     plain = values if zone is None else values.dt.tz_convert("UTC").dt.tz_localize(None)
     array = plain.to_numpy()
     tensors[name] = np.ascontiguousarray(array.view(np.int64))
-    return {"dtype": array.dtype.str, "zone": None if zone is None else str(zone)}
+    return {"dtype": array.dtype.str, "zone": None if zone is None else _zone_name(zone)}
+
+
+def _zone_name(zone: Any) -> str:
+    """What pandas knows a time zone by; UTC where it has no name, which changes no moment."""
+    try:
+        pd.Timestamp(0, tz=str(zone))
+    except (KeyError, ValueError, OSError):
+        return "UTC"
+    return str(zone)
 
 
 def _unpack_times(header: Header, name: str, tensors: Tensors) -> pd.Series:

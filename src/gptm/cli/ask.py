@@ -26,7 +26,7 @@ def topics(
     with model_file(model) as path:
         from gptm.persistence import load
 
-        table = load(path).topics(words)
+        table = load(path).set_params(n_jobs=session.jobs).topics(words)
     if write_table(session, table.rename_axis("topic").reset_index(), output):
         return
     rows = topic_rows(table.assign(words=table[by]))
@@ -56,7 +56,10 @@ def info(session: Session, model: o.Model) -> None:
             name: value if isinstance(value, int | float | str | None) else repr(value)
             for name, value in fitted.get_params(deep=False).items()
         },
+        "columns of the kernel": [] if kernel is None else list(kernel.column_names()),
         "columns": [] if corpus is None or corpus.metadata is None else list(corpus.metadata),
+        "ids": corpus is not None and corpus.ids is not None,
+        "counts of words": kernel is not None or corpus is not None,
         "texts": attached.texts is not None,
         "written_by": header["libraries"],
         "schema": header["schema"],

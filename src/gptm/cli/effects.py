@@ -1,5 +1,6 @@
 """`gptm effects`: what each term of the kernel says about each topic."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -57,6 +58,7 @@ def effects(
         from gptm.persistence import load, read_header
 
         fitted, header = load(path), read_header(path)
+    fitted.set_params(n_jobs=session.jobs)
     if getattr(fitted, "kernel_", None) is None:
         raise ValueError("the model has no kernel, so that there is no effect to show.")
     import pandas as pd
@@ -145,7 +147,7 @@ def _chosen(terms: list[_Term], term: str | None, named: list[str]) -> list[_Ter
 
 
 def _places(option: str, given: list[str] | None) -> dict[str, list[str]]:
-    """Values by column, as they were written."""
+    """Values by column, as they were written, commas and all."""
     places: dict[str, list[str]] = {}
     for text in given or []:
         name, mark, values = text.partition("=")
@@ -153,7 +155,7 @@ def _places(option: str, given: list[str] | None) -> dict[str, list[str]]:
             raise UsageError(
                 f"{option} expects COLUMN=VALUES, as in date=1990-01-01; got {text!r}."
             )
-        places.setdefault(name.strip(), []).extend(one.strip() for one in values.split(","))
+        places.setdefault(name.strip(), []).append(values.strip())
     return places
 
 
@@ -162,8 +164,9 @@ def _values(
 ) -> dict[str, list[Any]] | None:
     """Values by column: names of categories as text, numbers as numbers; a name never seen is told."""
     values: dict[str, list[Any]] = {}
-    for name, written in places.items():
+    for name, given in places.items():
         levels = term.levels.get(name)
+        written = [one for values in given for one in _listed(values, levels or ())]
         if levels is None and kinds.get(name) != "category":
             values[name] = [_number_or_text(one) for one in written]
             continue
@@ -176,6 +179,11 @@ def _values(
                 f"are those of any new one; known are {', '.join(map(repr, levels[:_MOST_NAMED]))}{more}."
             )
     return values or None
+
+
+def _listed(values: str, levels: Sequence[str]) -> list[str]:
+    """The values between commas, unless all of it is a name that was seen, such as 'Smith, John'."""
+    return [values] if values in levels else [one.strip() for one in values.split(",")]
 
 
 def _number_or_text(text: str) -> Any:

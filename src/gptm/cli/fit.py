@@ -129,7 +129,7 @@ def _save(
 def tell_reading(session: Session, reading: Any) -> None:
     """Which columns were taken for what, and what became of the words."""
     if len(reading.columns):
-        session.say(f"{reading.columns}\n")
+        session.say(str(reading.columns).replace("in text= to", "in --text to") + "\n")
     session.say(str(reading.report))
 
 

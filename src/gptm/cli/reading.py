@@ -10,6 +10,7 @@ from typing import Any
 
 from gptm.cli.progress import bar
 from gptm.cli.session import Session, UsageError
+from gptm.cli.wording import in_options
 
 
 def read_training(
@@ -28,7 +29,7 @@ def read_training(
     try:
         chosen = Words(**words)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(in_options(str(error))) from None
     with bar(session, "reading") as update:
         reading = files.read(file, words=chosen, keep_texts=keep_texts, progress=update, **settings)
     tell_problems(session, reading)

@@ -73,14 +73,23 @@ def report(
         session.answer(found, lambda: None)
 
 
+def _table(file: str) -> Any:
+    """A table in any of the forms in which `--output` and `--json` write one."""
+    import pandas as pd
+
+    suffix = Path(file.removesuffix(".gz")).suffix
+    if suffix == ".parquet":
+        return pd.read_parquet(file)
+    if suffix in (".json", ".jsonl", ".ndjson"):
+        return pd.read_json(file, lines=suffix != ".json")
+    return pd.read_csv(file, sep="\t" if suffix in (".tsv", ".tab") else ",")
+
+
 def _scores(file: str | None) -> Any:
     """One row per model."""
     if file is None:
         return None
-    import pandas as pd
-
-    lines = file.removesuffix(".gz").endswith(("jsonl", "json"))
-    table = pd.read_json(file, lines=True) if lines else pd.read_csv(file)
+    table = _table(file)
     if "model" not in table:
         raise ValueError(
             f"{file} must have a column 'model', as 'gptm evaluate -o scores.csv' writes it; it has "

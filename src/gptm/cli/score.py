@@ -84,9 +84,11 @@ def search(
 ) -> int:
     """How many topics? Cross-validated perplexity of held-out words for several numbers."""
     sizes = o.parse_numbers("--topics", topics)
+    if min(sizes) < 1:
+        raise UsageError(f"--topics expects numbers from 1 on; got {topics!r}.")
     share, *others = _shares(observed)
-    if others or min(sizes) < 1:
-        raise UsageError("--observed takes one percentage, and --topics numbers from 1 on.")
+    if others:
+        raise UsageError(f"--observed expects one percentage here; got {observed!r}.")
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
     check_output(output)
     corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus

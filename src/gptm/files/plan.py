@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gptm.files.cells import as_text
+from gptm.files.cells import as_text, is_missing
 from gptm.files.columns import Column, check_kinds, named, unknown_column
 from gptm.files.guess import LONG_STRINGS, guess_kind, guess_text, texts_among
 from gptm.files.problems import ProblemLog
@@ -38,10 +38,9 @@ class Plan:
         return frozenset(one.name for one in self.settled)
 
     def text_of(self, cells: Mapping[str, Any]) -> str:
-        """The text of a document, from one column or several."""
-        if len(self.text) == 1:
-            return as_text(cells.get(self.text[0]))
-        return "\n".join(as_text(cells.get(name)) for name in self.text)
+        """The text of a document, from one column or several; NA and its like are no words."""
+        found = [cells.get(name) for name in self.text]
+        return "\n".join("" if is_missing(cell) else as_text(cell) for cell in found)
 
     def check(self, table: Table, log: ProblemLog) -> None:
         """Columns that were told but are not there: an error, or, for new documents, noted."""

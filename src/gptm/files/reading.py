@@ -75,9 +75,9 @@ def read(
 ) -> Reading:
     """Documents of a file or folder as counts, with their metadata.
 
-    The file is read in pieces, and the texts are not kept, so that memory follows the counts and not the texts. In all
-    columns but the text an empty cell, NA, NaN, null and None mean missing. The ids are in `corpus.ids`, and in the
-    metadata both as the index and as a column.
+    The file is read in pieces, and the texts are not kept, so that memory follows the counts and not the texts. An
+    empty cell, NA, NaN, null and None mean missing; a document whose text is missing is an empty one. The ids are in
+    `corpus.ids`, and in the metadata both as the index and as a column.
 
     Parameters
     ----------
