@@ -33,7 +33,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.peers $(BENCH)
 
 bench-scale: $(READY)
-	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/scale.py $(BENCH)
 
 clean:
 	rm -rf .venv benchmarks/.venv-peers benchmarks/.splits .pytest_cache .mypy_cache .ruff_cache

@@ -182,7 +182,7 @@ def main():
     for name in options.case or cases(options.data):
         command = [sys.executable, __file__, name, "--alone", "--data", options.data]
         command += ["--jobs", str(options.jobs)]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         known[name] = json.loads(output.splitlines()[-1])
         print(json.dumps(known[name], indent=2))
         RESULTS.write_text(json.dumps(list(known.values()), indent=2) + "\n")

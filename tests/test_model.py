@@ -1182,3 +1182,29 @@ def test_parameters_set_after_the_fit_wait_for_the_next_one():
     before = model.transform(X, metadata=metadata)
     model.set_params(inference="map", coregionalization="identity", kernel=None)
     assert_array_equal(model.transform(X, metadata=metadata), before)
+
+
+# What goes wrong at the end
+
+
+def test_a_fit_that_fails_at_its_end_leaves_the_model_as_it_was():
+    X = np.random.default_rng(0).poisson(1.0, (30, 50))
+    model = fit_quietly(CTM(2, random_state=0), X)
+    before = model.components_.copy()
+    model.set_params(max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning):
+            model.fit(X[:, :20])
+    assert_array_equal(model.components_, before)
+    assert model.n_features_in_ == 50
+    assert model.transform(X).shape == (30, 2)
+
+
+def test_a_document_without_words_under_a_very_wide_prior():
+    X = np.random.default_rng(0).poisson(2.0, (20, 4))
+    kernel = k.Precomputed(2000.0 * np.eye(20))
+    model = fit_quietly(GPTM(2, kernel=kernel, learn_kernel=False, max_iter=5, random_state=0), X)
+    with pytest.warns(UserWarning, match="no row in the precomputed kernel"):
+        theta = model.transform(np.zeros((1, 4)))
+    assert_allclose(theta, 0.5, atol=0.02)

@@ -30,7 +30,6 @@ from gptm.seeds import read_seeds
 from gptm.start import Start, make_start
 from gptm.tables import N_SCORED
 
-_SHAPE = ("n_features_in_", "feature_names_in_")  # set while the counts are read
 SCORE_SEED = 0  # of the split into observed and held-out words
 
 
@@ -234,8 +233,8 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, replaced as a whole; `gptm.load` reads it.
 
-        The file holds the parameters, the fitted arrays and what the kernel needs of the training metadata, but no
-        texts and no code. A `callback` is not saved.
+        The file holds the parameters, the fitted arrays and, with a kernel, what it needs of the training metadata and
+        the counts of words, but no texts and no code. A `callback` is not saved.
         """
         from gptm.persistence import save_model
 
@@ -246,12 +245,11 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _fit(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
         """Fit, or leave the model as it was if anything is wrong."""
-        before = {name: self.__dict__[name] for name in _SHAPE if name in self.__dict__}
+        before = self.__dict__.copy()
         try:
             return self._fit_checked(X, y, metadata)
         except BaseException:
-            for name in _SHAPE:
-                self.__dict__.pop(name, None)
+            self.__dict__.clear()
             self.__dict__.update(before)
             raise
 

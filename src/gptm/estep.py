@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from gptm import _hot
 from gptm._types import Array
-from gptm.parallel import BLOCK, blocks, ordered_map, shards
+from gptm.parallel import BLOCK, blocks, even_blocks, ordered_map, shards
 
 # Each shard sums expected counts in a (V, K) array of its own. Within these limits there are as many, whatever n_jobs,
 # as take no more memory than the posterior does.
@@ -90,32 +90,11 @@ def prior_start(prior: Prior) -> Posterior:
     return Posterior(prior.mean.copy(), nu2.copy())
 
 
-def guess_documents(
-    counts: csr_matrix, prior: Prior, beta_T: Array, n_jobs: int | None
-) -> Posterior:
-    """A start for documents of which nothing is known: one look at the words of each, from its prior.
-
-    It saves most of the inner iterations that `infer_documents` takes from the prior itself, and leads to higher
-    bounds, as steps from afar tend to end in the wrong one of several optima.
-    """
-    start = prior_start(prior)
-
-    def run(rows: slice, checkpoint: Callable[[], None]) -> None:
-        checkpoint()
-        indptr = counts.indptr[rows.start : rows.stop + 1]
-        _hot.guess_block(
-            indptr, counts.indices, counts.data, beta_T, start.lam[rows], start.nu2[rows]
-        )
-
-    ordered_map(run, blocks(0, counts.shape[0]), n_jobs)
-    return start
-
-
 def infer_documents(
     counts: csr_matrix,
     prior: Prior,
     beta_T: Array,
-    start: Posterior,
+    start: Posterior | None,
     *,
     max_inner: int,
     tol: float,
@@ -124,12 +103,14 @@ def infer_documents(
 ) -> tuple[Posterior, Statistics]:
     """Posterior of every document from `start`, at most `max_inner` inner iterations each.
 
-    No document's bound is ever lowered. Expected word-topic counts are summed where there is a `tally` for it.
-    The result does not depend on `n_jobs`.
+    Without a start each document begins with one look at its words from its prior. That stands for the first and
+    longest of the steps, and leads to higher bounds: steps from afar tend to end in the wrong one of several optima.
+    From the start on no document's bound is ever lowered. Expected word-topic counts are summed where there is a
+    `tally` for it. The result does not depend on `n_jobs`.
     """
     n, K = prior.mean.shape
     assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
-    lam, nu2 = start.lam.copy(), start.nu2.copy()
+    lam, nu2 = prior_start(prior) if start is None else (start.lam.copy(), start.nu2.copy())
     terms = np.empty(n)
     shared = prior.weight.ndim == 1
     P, resolvents = _shared_precision(prior) if shared else (np.empty((0, 0)), np.empty((0, 0, 0)))
@@ -140,8 +121,11 @@ def infer_documents(
         expected[:] = 0.0
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
+            indptr = counts.indptr[rows.start : rows.stop + 1]
+            if start is None:
+                _hot.guess_block(indptr, counts.indices, counts.data, beta_T, lam[rows], nu2[rows])
             _hot.document_block(
-                counts.indptr[rows.start : rows.stop + 1],
+                indptr,
                 counts.indices,
                 counts.data,
                 prior.mean[rows],
@@ -158,9 +142,12 @@ def infer_documents(
                 expected,
             )
 
-    pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
-    shape = (counts.shape[1] if tally is not None else 0, K)
-    sums = (tally or Tally()).arrays(len(pieces), shape)
+    if tally is None:
+        tally, pieces, shape = Tally(), even_blocks(n), (0, K)
+    else:
+        pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
+        shape = (counts.shape[1], K)
+    sums = tally.arrays(len(pieces), shape)
     ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
     return Posterior(lam, nu2), Statistics(terms, _total(sums, shape, n_jobs))
 
@@ -196,7 +183,9 @@ def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
     """(n, K) E_q[softmax(eta)], not softmax(lam); rows sum to one."""
     theta = np.empty_like(posterior.lam)
     widest = np.sqrt(posterior.nu2.max(axis=1))
-    which = np.searchsorted([limit for limit, _ in _RULES], widest)
+    which = np.searchsorted(
+        [limit for limit, _ in _RULES[:-1]], widest
+    )  # the last takes all others
 
     def run(rows: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
@@ -209,5 +198,5 @@ def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
             _hot.expected_softmax(lam, nu2, *rule, part)
             theta[rows][chosen] = part
 
-    ordered_map(run, blocks(0, len(theta), BLOCK), n_jobs)
+    ordered_map(run, even_blocks(len(theta)), n_jobs)
     return theta

@@ -136,7 +136,7 @@ def to_pyldavis(
     ----------
     model : fitted GPTM or CTM
     X : Corpus, or sparse or dense array of shape (n_documents, n_words)
-        The training documents: the model does not keep how often each word occurs.
+        The training documents: a model without a kernel keeps no counts of them.
     feature_names : sequence of str, optional
         The words of the columns of X; known already where the model was fitted to a corpus or a DataFrame.
     **options

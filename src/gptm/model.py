@@ -35,7 +35,7 @@ class CTM(TopicModel):
     fit_mean : bool, default=True
         Learn the overall mean of the topics' logits, or keep it at zero.
     init : {"gibbs", "spectral", "random"} or array of shape (n_components, n_words), default="gibbs"
-        Where EM starts: a few short seeded Gibbs runs for LDA (one from half a million tokens on), anchor
+        Where EM starts: a few short seeded Gibbs runs for LDA (one from two million tokens on), anchor
         words, random handfuls of documents, or given topics.
     smoothing : float, default=0.01
         Added to every expected count of a word in a topic.
@@ -44,15 +44,15 @@ class CTM(TopicModel):
         0 to n_components - 1, or a name, which takes the next free number and is shown in `topics()` and plots. Words
         are those of a corpus or a DataFrame, or numbers of columns. They steer; the documents have the last word.
     seed_weight : float, default=2.0
-        How strongly: a seed word is taken as seen in its topic this many times as often as it occurs, a frequent one as
-        if it were 2 % of the words of an average topic.
+        How strongly: a seed word is taken as seen in its topic this many times as often as it occurs. A frequent one
+        counts for this as if it were 2 % of the words of an average topic.
     max_iter : int, default=200
     tol : float, default=3e-4
         Converged when the bound rises by less than this share of its value. Larger values often predict the
         words of short real texts better, smaller ones find the parameters of sampled corpora better.
     doc_tol : float, default=1e-7
-        A new document is done when one more step promises less than this, in nats per token. Where `transform` shall be
-        quick, 0.01 takes a quarter of the steps and predicts words as well.
+        A new document is done when one more step promises less than this, in nats per token. To make `transform`
+        faster, 0.01 takes a quarter of the steps and predicts words as well. Of no effect in "map" inference.
     random_state : int, RandomState or None
         The same seed gives the same model, bit by bit, for any `n_jobs`.
     n_jobs : int or None

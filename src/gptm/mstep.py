@@ -59,7 +59,7 @@ def update_B(means: Means) -> Array:
 
 
 def strength_ratio(means: Means) -> float:
-    """Factor by which b of B = b I or B = b Sigma moves (, both cases)."""
+    """Factor by which b of B = b I or B = b Sigma moves, in both cases."""
     signal = float(np.trace(means.fit - means.residual))
     expected = (means.basis.b * means.trace).sum()
     return float(np.sqrt(max(signal, 0.0) / expected)) if expected > 0 else 1.0

@@ -21,6 +21,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 BLOCK = 256  # documents per call of a compiled loop: short enough to answer Ctrl-C at once
+SHARES = 16  # of fewer documents than make so many blocks: threads that share them end at about the same time
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -31,6 +32,11 @@ def n_threads(n_jobs: int | None) -> int:
 def blocks(start: int, stop: int, size: int = BLOCK) -> list[slice]:
     """Consecutive slices of at most `size` that cover start to stop."""
     return [slice(a, min(a + size, stop)) for a in range(start, stop, size)]
+
+
+def even_blocks(n: int) -> list[slice]:
+    """Consecutive slices of n documents for threads to share, of at most `BLOCK`."""
+    return blocks(0, n, min(BLOCK, max(-(-n // SHARES), 1)))
 
 
 def shards(weights: np.ndarray, n_shards: int) -> list[slice]:

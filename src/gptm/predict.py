@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gptm._types import Array
 from gptm._warnings import warn
 from gptm.bound import LOG_2PI
-from gptm.estep import Posterior, Prior, guess_documents, infer_documents, prior_start
+from gptm.estep import Posterior, Prior, infer_documents, prior_start
 from gptm.means import (
     Basis,
     diagonalise,
@@ -60,9 +60,8 @@ def infer_new(
     counts: csr_matrix, prior: Prior, beta_T: Array, tol: float, n_jobs: int | None
 ) -> Posterior:
     """Posterior of new documents, each on its own, until a step promises less than `tol` nats per token."""
-    start = guess_documents(counts, prior, beta_T, n_jobs)
     posterior, _ = infer_documents(
-        counts, prior, beta_T, start, max_inner=MAX_INNER, tol=tol, n_jobs=n_jobs
+        counts, prior, beta_T, None, max_inner=MAX_INNER, tol=tol, n_jobs=n_jobs
     )
     return posterior
 

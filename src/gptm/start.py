@@ -12,14 +12,11 @@ from gptm.mstep import update_beta
 from gptm.seeds import grow, plant
 from gptm.spectral import spectral_topics
 
-CHAINS = (
-    4  # Gibbs runs to choose from: single runs differ much, and their likelihood tells (measured)
-)
+# Single Gibbs runs differ much, and their likelihood tells which are bad (measured); later where tokens are few.
+CHAINS = 4  # runs to choose from
 MANY_TOKENS = 2_000_000  # beyond, one run is enough
 SWEEPS = 25  # of each run
-FEW_TOKENS = (
-    100_000  # up to here twice as many: the likelihood tells bad runs later, and sweeps are quick
-)
+FEW_TOKENS = 100_000  # up to here, twice as many sweeps
 MORE_SWEEPS = 150  # of the best one
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever

@@ -18,9 +18,9 @@ def solve_nu2(p, t0, start):
     The left side is convex and increasing, so Newton's method from the right of the root falls
     monotonically onto it; whatever the start, the first step is cut back to an upper bound of the root.
     """
-    upper = 1.0 / p
-    if t0 > 0.0:
-        upper = min(upper, 2.0 * np.log1p(0.5 / t0))
+    if t0 <= 0.0:  # no words: no exponential, which may overflow
+        return 1.0 / p
+    upper = min(1.0 / p, 2.0 * np.log1p(0.5 / t0))
     x = min(start, upper)
     for _ in range(50):
         growth = t0 * np.exp(0.5 * x)

@@ -37,7 +37,8 @@ def results_page(
 
 def _how(settings: Settings) -> str:
     quick = " This is a quick run: few documents, folds and values; its numbers mean little."
-    command = f"gptm reproduce --seed {settings.seed}{' --quick' if settings.quick else ''}"
+    command = f"gptm reproduce --seed {settings.seed}"
+    command += f"{' --data FOLDER' if settings.data else ''}{' --quick' if settings.quick else ''}"
     return (
         "Section 4 of Agovic & Banerjee, *Gaussian Process Topic Models* (UAI 2010), by "
         f"`{command}` with gptm {__version__}.{quick if settings.quick else ''} All of this page is written by that "

@@ -55,9 +55,9 @@ def cross_validate(
 
     Notes
     -----
-    `perplexity_50` is the perplexity of the held-out words where half of them are seen, and lower is better. `bound`
-    is the training bound per word (not to be compared between "variational" and "map" inference), `coherence` the mean
-    NPMI of the topics' ten top words in the training documents, `seconds` the time of the fit.
+    `perplexity_50` is the perplexity of the hidden words of a document when half of its words are seen; lower is
+    better. `bound` is the training bound per word (not to be compared between "variational" and "map" inference),
+    `coherence` the mean NPMI of the topics' ten top words in the training documents, `seconds` the time of the fit.
 
     `kernel="auto"` is resolved once, from the metadata of all documents. Ctrl-C ends the work and keeps the folds
     that are done, with a warning; `complete` is then False.

@@ -259,5 +259,5 @@ def _new_axes() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("plot needs matplotlib: pip install matplotlib") from None
+        raise ImportError("plot needs matplotlib: pip install 'gptm[plot]'") from None
     return plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
