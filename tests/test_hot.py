@@ -1,5 +1,9 @@
 """Each compiled loop against plain NumPy or the naive reference, compiled and as plain Python."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -469,6 +473,29 @@ def test_document_that_starts_far_away():
 
 
 # A block of documents
+
+
+CACHED = """
+import hashlib, numpy as np
+from gptm import CTM
+rng = np.random.default_rng(0)
+theta, beta = rng.dirichlet(np.full(20, 0.2), 300), rng.dirichlet(np.full(400, 0.1), 20)
+X = np.array([rng.multinomial(40, p) for p in theta @ beta])
+model = CTM(20, max_iter=3, random_state=0).fit(X)
+theta = model.transform(X[:50])
+print(hashlib.md5(model.doc_logits_.tobytes() + theta.tobytes()).hexdigest())
+"""
+
+
+def test_results_are_the_same_when_compiled_and_when_cached(tmp_path):
+    """To the last bit: the first process compiles all loops, the second one finds them."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-W", "ignore", "-c", CACHED]
+    compiled, cached = (
+        subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert compiled == cached
 
 
 @pytest.mark.parametrize("own_weights", [False, True])

@@ -3,6 +3,9 @@
 All functions release the interpreter lock, so blocks of documents run in plain Python threads; none
 uses numba's own threading, whose default layer aborts on concurrent use. The callers validate,
 allocate and decide on blocks; sums run in an order that does not depend on the number of threads.
+
+What other loops call is inlined (`forceinline`). Else a process that compiles them and one that finds them in the cache
+would run different copies of the same function, whose last bits differ.
 """
 
 from gptm._hot.algebra import cholesky, cholesky_solve, inverse, weighted_precision

@@ -6,7 +6,7 @@ from numba import njit
 from gptm._hot.settings import FAST
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def cholesky(A, L):
     """Fill the lower triangle of `L` with the Cholesky factor of A (its lower triangle is read)."""
     K = A.shape[0]
@@ -21,7 +21,7 @@ def cholesky(A, L):
                 L[i, j] = s / L[j, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def cholesky_solve(L, g, x):
     """Fill x with (L L')^-1 g."""
     K = L.shape[0]
@@ -36,7 +36,7 @@ def cholesky_solve(L, g, x):
             x[k] -= L[i, k] * x[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def weighted_precision(T, weight, P):
     """Fill P with T diag(weight) T', the prior precision of a new document."""
     K = T.shape[0]
@@ -49,7 +49,7 @@ def weighted_precision(T, weight, P):
             P[j, i] = s
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def inverse(A, L, out):
     """Fill `out` with the inverse of the positive definite A; `L` is scratch of the same size."""
     K = A.shape[0]

@@ -16,7 +16,7 @@ LEVELS = np.array([0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0])  # times th
 _BEYOND = 0.5
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def level_of(e, N, levels):
     """Which of the ascending levels suits a document: about the curvature of topics that hardly occur."""
     K = e.shape[0]
@@ -37,7 +37,7 @@ def level_of(e, N, levels):
     return level
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     """Fill x with (nearly) H^-1 g, H = P + share (diag t - t t'/N), and Px with exactly P x.
 

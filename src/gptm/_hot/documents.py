@@ -11,7 +11,7 @@ from gptm._hot.variances import settle_nu2
 from gptm._hot.words import add_expected_counts, words_term
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def prior_gradient(P, lam, m, out):
     """Fill `out` with P (lam - m) and return (lam - m)' P (lam - m)."""
     K = lam.shape[0]
@@ -27,7 +27,7 @@ def prior_gradient(P, lam, m, out):
     return quad
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def shifted_exp(lam, out, scratch, bits):
     """Fill `out` with exp(lam - max lam), at least exp(-700), and return max lam."""
     shift = lam[0]
@@ -40,7 +40,7 @@ def shifted_exp(lam, out, scratch, bits):
     return shift
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def optimise_document(
     words,
     counts,
@@ -223,7 +223,7 @@ def document_block(
     return inner
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def resolvent(P, level, scratch, out):
     """Fill `out` (K + 1, K) with (P + level I)^-1 and its row sums."""
     K = P.shape[0]

@@ -8,7 +8,7 @@ from gptm._hot.settings import FAST
 _WIDTH = 8  # topics that are added up at once, in one vector
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def next_uniform(state):
     """The next state of the splitmix64 generator, and its uniform number in [0, 1)."""
     state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def keep_nearest(distance, position, distances, positions):
     """Insert a neighbour into the k nearest so far, sorted by distance, then position.
 
@@ -58,7 +58,7 @@ def nearest_by_words(
                 scores[j] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def distance_between(a, b, grid):
     """Euclidean distance; with a `grid`, half its square, rounded to multiples of it.
 

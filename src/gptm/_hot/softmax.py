@@ -79,7 +79,7 @@ def expected_softmax(lam, nu2, nodes, weights, out):
             out[d, i] /= total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _fall(t, exp_eta, argument, out, power, bits):
     """Fill `out` with exp(-t exp_eta)."""
     for i in range(out.shape[0]):

@@ -11,7 +11,7 @@ _WIDE = 100.0  # variances whose exponentials may overflow
 _NEAR = 1e-2  # change of the last step; Newton's method squares it
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def solve_nu2(p, t0, start):
     """The root nu2 of nu2 * (p + t0 * exp(nu2 / 2)) = 1, where the gradient for nu2 vanishes.
 
@@ -32,7 +32,7 @@ def solve_nu2(p, t0, start):
     return x
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def settle_nu2(p, t0, nu2, half, old, upper, scratch, bits):
     """Take nu2 of all topics near the roots of `solve_nu2` and fill `half` with exp(nu2 / 2).
 

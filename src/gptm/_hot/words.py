@@ -6,7 +6,7 @@ from numba import njit
 from gptm._hot.settings import FAST, TINY
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def words_term(words, counts, exp_lam, beta_T, expected, ratios):
     """Words' part of one document's bound; fills its expected topic counts, with phi from eq. 9.
 
@@ -59,7 +59,7 @@ def words_term(words, counts, exp_lam, beta_T, expected, ratios):
     return value - np.log(product), sureness
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def add_expected_counts(words, ratios, exp_lam, beta_T, out):
     """Add one document's expected word-topic counts to `out` (V, K), the sum of eq. 8.
 
