@@ -12,7 +12,10 @@ _PHRASES = (
     (r"^(text|id) names the column", r"--\1 names the column"),
     (r"^kinds names the column", "--column names the column"),
     (r"\bid=,", "--id,"),
-    (r"^ngram_range must be .*", "--ngrams expects a number of words, or two as in 1-3."),
+    (
+        r"^ngram_range must be .*; got \((\d+), (\d+)\)\.",
+        r"--ngrams expects the fewest and the most words, as in 1-2; got \1-\2.",
+    ),
     (r"^stop_words must be", "--stop-words must be"),
     (
         r"^seed_words has (\d+ topics), but n_components is (\d+)\. .*",
