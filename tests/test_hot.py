@@ -19,6 +19,7 @@ import naive
 from checks import check_stationary
 from gptm import _hot
 from gptm.estep import Posterior, expected_theta
+from gptm.quadrature import as_rules, gauss_hermite, trapezoid
 
 FORMS = ("compiled", "python")
 some = settings(max_examples=30, deadline=None, derandomize=True)
@@ -587,16 +588,19 @@ def test_a_guess_is_a_small_step_where_words_say_little(form):
 # E[softmax]
 
 
-def hermite(n):
-    nodes, weights = np.polynomial.hermite_e.hermegauss(n)
-    return nodes, weights / weights.sum()
+def one_rule(n, first=1e-3):
+    """Gauss-Hermite nodes for documents of any width."""
+    return as_rules([(np.inf, first, gauss_hermite(n))])
 
 
-def expected_softmax(lam, nu2, n_nodes=9, form="compiled"):
+NINE_NODES = one_rule(9)
+
+
+def expected_softmax(lam, nu2, rules=NINE_NODES, form="compiled"):
     lam, nu2 = np.atleast_2d(lam).astype(float), np.atleast_2d(nu2).astype(float)
     out = np.full(lam.shape, np.nan)
     with np.errstate(over="ignore", under="ignore"):
-        form_of(_hot.expected_softmax, form)(lam, nu2, *hermite(n_nodes), out)
+        form_of(_hot.expected_softmax, form)(lam, nu2, rules, out)
     return out
 
 
@@ -610,7 +614,7 @@ def two_topics(lam, nu2):
 @some
 @given(gap=st.floats(-8, 8), sd=st.tuples(st.floats(0.01, 4), st.floats(0.01, 4)))
 def test_expected_theta_of_two_topics(gap, sd):
-    """Within the 2e-4 that the nodes in use promise for standard deviations up to four."""
+    """Better than the 3e-4 that the nodes in use promise for standard deviations up to four."""
     lam, nu2 = np.array([gap, 0.0]), np.square(sd)
     theta = expected_theta(Posterior(lam[None], nu2[None]), n_jobs=1)[0]
     assert_allclose(theta[0], two_topics(lam, nu2), atol=2e-4)
@@ -621,8 +625,37 @@ def test_expected_theta_of_two_topics(gap, sd):
 def test_expected_softmax_with_more_nodes(gap, sd):
     """What is left of the error is that of the trapezoid rule."""
     lam, nu2 = np.array([gap, 0.0]), np.square(sd)
-    theta = expected_softmax(lam, nu2, n_nodes=40)[0]
+    theta = expected_softmax(lam, nu2, one_rule(40))[0]
     assert_allclose(theta[0], two_topics(lam, nu2), rtol=2e-6)
+
+
+@some
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    K=st.integers(2, 60),
+    sd=st.floats(0.05, 4.2),
+    heavy=st.floats(0, 0.5),
+)
+def test_expected_theta_of_many_topics(seed, K, sd, heavy):
+    """Each document has the rule that it needs: few narrow topics among many wide ones, or all alike."""
+    rng = np.random.default_rng(seed)
+    lam = rng.standard_normal((8, K)) * rng.uniform(0, 4, (8, 1))
+    nu2 = np.full((8, K), sd**2)
+    occurs = rng.random((8, K)) < heavy
+    lam[occurs] += rng.uniform(0, 8, occurs.sum())
+    nu2[occurs] *= rng.uniform(0.01, 1, occurs.sum())
+    finest = as_rules([(np.inf, 1e-4, trapezoid(401, 8.0))])
+    theta = expected_theta(Posterior(lam, nu2), n_jobs=1)
+    assert_allclose(theta, expected_softmax(lam, nu2, finest), atol=3e-4)
+
+
+@pytest.mark.parametrize("first", [1e-3, 5e-3, 0.02, 0.04])
+def test_expected_softmax_may_begin_further_right(first):
+    """The first three points stand for all that is left of them."""
+    rng = np.random.default_rng(0)
+    lam, nu2 = rng.normal(0, 2, (5, 6)), rng.uniform(0, 1, (5, 6))
+    whole = expected_softmax(lam, nu2, one_rule(30, first=1e-6))
+    assert_allclose(expected_softmax(lam, nu2, one_rule(30, first)), whole, atol=2e-5)
 
 
 @pytest.mark.parametrize("K", [3, 10])

@@ -15,12 +15,13 @@ from gptm._hot.exponential import exponential
 from gptm._hot.gibbs import gibbs_sweep, next_uniform
 from gptm._hot.guess import guess_block
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
-from gptm._hot.softmax import expected_softmax
+from gptm._hot.softmax import Rules, expected_softmax
 from gptm._hot.variances import settle_nu2, solve_nu2
 from gptm._hot.words import add_expected_counts, words_term
 
 __all__ = [
     "LEVELS",
+    "Rules",
     "add_expected_counts",
     "cholesky",
     "cholesky_solve",

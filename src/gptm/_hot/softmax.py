@@ -1,17 +1,35 @@
 """Expectations of softmax under independent Gaussians."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from gptm._hot.exponential import exponential
 from gptm._hot.settings import FAST, TINY
 
-_NOTHING = 1e-9  # share of the integral that may be left out
-_SQUARES = 16  # in a row: each doubles the rounding error
+_NOTHING = 1e-7  # share of the integral that may be left out
+_SQUARES = 32  # in a row: each doubles the rounding error
+# How much less the width of a topic counts for each nat by which its mean share is below the largest: errors of
+# topics that hardly occur are small whatever the rule.
+_DISCOUNT = 0.1
+# On the left the integrand is a t + b t^2 + c t^3. These weights of the first three points t, 2t and 4t make up for all
+# that the trapezoid rule would have at t/2, t/4, ...
+_ENDS = (64 / 21, 8 / 21, 22 / 21)
+
+
+class Rules(NamedTuple):
+    """Rules for expectations under one Gaussian, from narrow to wide ones."""
+
+    limits: np.ndarray  # (R,) the width up to which each may serve; the last one takes all others
+    first: np.ndarray  # (R,) where the outer integral begins, t E[S]
+    size: np.ndarray  # (R,) how many nodes a rule has
+    nodes: np.ndarray  # (R, most nodes)
+    weights: np.ndarray  # (R, most nodes)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def expected_softmax(lam, nu2, nodes, weights, out):
+def expected_softmax(lam, nu2, rules, out):
     """Fill `out` (n, K) with E[softmax(eta)] for eta ~ N(lam[d], diag nu2[d]), row by row.
 
     With 1/S = integral of exp(-t S) over t > 0, S = sum_j exp(eta_j), the expectation falls apart into
@@ -19,16 +37,15 @@ def expected_softmax(lam, nu2, nodes, weights, out):
 
         E[exp(eta_i) / S] = integral  E[exp(eta_i - t exp(eta_i))]  prod_{j != i} E[exp(-t exp(eta_j))]  dt
 
-    Gauss-Hermite `nodes` and `weights` take the inner expectations, the trapezoid rule in log t the outer
-    one: its integrand is analytic and falls off on both sides. From one t to the next it doubles, which keeps
-    the relative error below 1e-6 and makes exp(-t exp(eta)) the square of what it was. Symmetric in the
-    topics, no sampling.
+    One of the `rules` takes the inner expectations, the trapezoid rule in log t the outer one: its integrand is
+    analytic and falls off on both sides. From one t to the next it doubles, which keeps the relative error below 1e-6
+    and makes exp(-t exp(eta)) the square of what it was. Symmetric in the topics, no sampling.
     """
     D, K = lam.shape
-    G = nodes.shape[0]
+    most = rules.nodes.shape[1]
     argument, power = np.empty(K), np.empty(K)
     bits = power.view(np.int64)
-    exp_eta, part = np.empty((G, K)), np.empty((G, K))
+    exp_eta, part = np.empty((most, K)), np.empty((most, K))
     sd, survive, slope = np.empty(K), np.empty(K), np.empty(K)
     for d in range(D):
         shift = lam[d, 0]
@@ -37,6 +54,8 @@ def expected_softmax(lam, nu2, nodes, weights, out):
         for i in range(K):
             sd[i] = min(np.sqrt(nu2[d, i]), 100.0)  # softmax is 0 or 1 there; exp must not overflow
             out[d, i] = 0.0
+        rule = _rule_of(lam[d], sd, rules.limits, argument, slope, power, bits)
+        G, nodes, weights = rules.size[rule], rules.nodes[rule], rules.weights[rule]
         mean_S = 0.0
         for g in range(G):
             for i in range(K):
@@ -44,10 +63,8 @@ def expected_softmax(lam, nu2, nodes, weights, out):
             exponential(argument, exp_eta[g], power, bits)
             for i in range(K):
                 mean_S += weights[g] * exp_eta[g, i]
-        # Left of t = 1e-3 / E[S] the integrand is t E[exp(eta_i)] to that accuracy, and the rest of the
-        # trapezoid rule is a geometric sum: as much again. On the right, nothing is left once the product vanishes.
-        t = 1e-3 / mean_S
-        tail = 2.0
+        # On the right, nothing is left once the product vanishes.
+        t = rules.first[rule] / mean_S
         product = 1.0
         step = 0
         while product > _NOTHING:
@@ -67,9 +84,9 @@ def expected_softmax(lam, nu2, nodes, weights, out):
             product = 1.0
             for i in range(K):
                 product *= survive[i]
+            height = t * product * (_ENDS[step] if step < 3 else 1.0)
             for i in range(K):
-                out[d, i] += tail * t * product * (slope[i] / survive[i])
-            tail = 1.0
+                out[d, i] += height * (slope[i] / survive[i])
             t *= 2.0
             step += 1
         total = 0.0
@@ -77,6 +94,26 @@ def expected_softmax(lam, nu2, nodes, weights, out):
             total += out[d, i]
         for i in range(K):
             out[d, i] /= total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _rule_of(lam, sd, limits, argument, share, power, bits):
+    """The first rule for the widest of the topics; a small share discounts a topic's width."""
+    K = lam.shape[0]
+    largest = -np.inf
+    for i in range(K):
+        argument[i] = lam[i] + 0.5 * sd[i] * sd[i]  # E[exp(eta)], up to a factor
+        largest = max(largest, argument[i])
+    for i in range(K):
+        argument[i] = _DISCOUNT * (argument[i] - largest)
+    exponential(argument, share, power, bits)
+    width = 0.0
+    for i in range(K):
+        width = max(width, sd[i] * share[i])
+    rule = 0
+    while rule + 1 < limits.shape[0] and width > limits[rule]:
+        rule += 1
+    return rule
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
