@@ -47,7 +47,9 @@ def view_logits(operator: Operator, lam: Array) -> View:
 
 
 def _with_ones(lam: Array) -> Array:
-    return np.column_stack([lam, np.ones(len(lam))])
+    Y = np.ones((len(lam), lam.shape[1] + 1))
+    Y[:, :-1] = lam
+    return Y
 
 
 def solve_means(operator: Operator, view: View, mu: Array | None, basis: Basis) -> Means:

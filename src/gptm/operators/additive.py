@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_matrix
 
 from gptm._types import Array
@@ -208,9 +209,8 @@ class AlignedView(View):
         self.values = z + self.floor
         self.inverse_root = np.divide(1.0, np.sqrt(z), out=np.zeros_like(z), where=z > 0)
         self.along = operator.rotated(operator.features.t_dot(Y)) * self.inverse_root[:, None]
-        values, vectors = np.linalg.eigh(Y.T @ Y - self.along.T @ self.along)
         # (u, u), its square is what Y has across the features; less than nothing is rounding.
-        self.across = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        self.across = semidefinite_root(Y.T @ Y - self.along.T @ self.along)
 
     def against(self, column: int, b: Array) -> Array:
         along, across = self._damping(b)
@@ -237,6 +237,16 @@ class AlignedView(View):
     def _damping(self, b: Array) -> tuple[Array, Array]:
         """(r, K) and (K,) values of (b 𝒦 + I)^-1 along and across the features."""
         return 1.0 / (self.values[:, None] * b + 1.0), 1.0 / (self.floor * b + 1.0)
+
+
+def semidefinite_root(A: Array) -> Array:
+    """R with R' R = A, by Cholesky's method with pivots; what rounding takes below zero is zero."""
+    factor, pivots, rank, _ = dpstrf(A, lower=False)
+    root = np.triu(factor)
+    root[rank:] = 0.0
+    result = np.empty_like(root)
+    result[:, pivots - 1] = root
+    return result
 
 
 class AdditiveView(View):

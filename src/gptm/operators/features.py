@@ -1,6 +1,7 @@
 """Features of documents, D x r, in the form that keeps them small: tables that documents point into."""
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -88,7 +89,7 @@ class Features:
     def dot(self, Z: Array) -> Array:
         """Phi Z."""
         parts = zip(self.blocks, self._slices, strict=True)
-        return np.asarray(sum(block.dot(Z[columns]) for block, columns in parts))
+        return reduce(np.add, (block.dot(Z[columns]) for block, columns in parts))
 
     def t_dot(self, X: Array) -> Array:
         """Phi' X."""
@@ -127,8 +128,8 @@ class Features:
     def squared_dot(self, Z: Array) -> Array:
         """(D, m) the product of Phi's squared entries with Z, where all features are pointers alone."""
         parts = zip(self.blocks, self._slices, strict=True)
-        return np.asarray(
-            sum(block.scale**2 * (block._pointers.power(2) @ Z[own]) for block, own in parts)
+        return reduce(
+            np.add, (block.scale**2 * (block._pointers.power(2) @ Z[own]) for block, own in parts)
         )
 
     def squares(self) -> Array:
