@@ -582,7 +582,9 @@ def test_too_many_features_are_refused(little_memory):
         {"a": [str(i % 40) for i in range(200)], "b": [str(i % 7) for i in range(200)]}
     )
     kernel = k.Categorical("a") + k.Categorical("b")
-    with pytest.raises(ValueError, match=r"47 features together.*Merge rare levels"):
+    with pytest.raises(
+        ValueError, match=r"47 features that are solved together.*Merge rare levels"
+    ):
         GPTM(2, kernel=kernel, random_state=0).fit(counts(200), metadata=frame)
     alone = GPTM(2, kernel=k.Categorical("a"), random_state=0)
     assert fit_strictly_or_not(alone, counts(200), frame).doc_topics_.shape == (200, 2)

@@ -13,15 +13,16 @@ from scipy.linalg import block_diag, eigh
 from scipy.sparse import csr_matrix
 
 import naive
-from gptm import draws
+from gptm import draws, weightspace
 from gptm import kernels as k
-from gptm.draws import Gaussian, Posterior, WeightSpace, conjugate_gradients
+from gptm.draws import Gaussian, Posterior, conjugate_gradients
 from gptm.information import Words, contrasts, see_words
 from gptm.kernels import Documents
 from gptm.kernels.terms import terms_of
 from gptm.operators import build_operator
 from gptm.parallel import BLOCK
 from gptm.refit import Fitted, refit
+from gptm.weightspace import SplitWeightSpace, WeightSpace
 
 D, K = 12, 3
 RNG = np.random.default_rng(0)
@@ -281,17 +282,38 @@ def test_simulated_data_are_data_of_the_model(name):
     assert np.abs((left @ left.T / n - total) / error).max() < 5.5
 
 
+@pytest.mark.parametrize("name", ["features", "curve"])
+def test_categories_apart_give_the_same(name, monkeypatch):
+    monkeypatch.setattr(weightspace, "_SLIGHT", 0.0)
+    together = prepare(name)
+    monkeypatch.setattr(weightspace, "APART", 2)
+    monkeypatch.setattr(weightspace, "_ENTRIES", 2 * K * K)  # a group or two at a time
+    apart = prepare(name)
+    assert isinstance(apart.posterior.weights, SplitWeightSpace)
+    for one, other in zip(apart.posterior.mean(), together.posterior.mean(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+    for one, other in zip(
+        apart.posterior.simulated(3), together.posterior.simulated(3), strict=True
+    ):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+
+
 # The parts
 
 
-def test_weight_space_is_the_ridge_regression_that_it_stands_for():
+@pytest.mark.parametrize("apart", [False, True])
+def test_weight_space_is_the_ridge_regression_that_it_stands_for(apart):
     rng = np.random.default_rng(1)
     bound = (k.Linear("u") + k.Categorical("g")).bind(Documents(D, FRAME))
     features = bound.structure.features
     A = rng.normal(size=(D, K, K))
     W = A @ A.transpose(0, 2, 1)
     W[2] = 0.0
-    found = WeightSpace(features, W, np.eye(features.width)).fitted(s := rng.normal(size=(D, 4, K)))
+    if apart:
+        space = SplitWeightSpace(features.split(2), W, np.eye(1))
+    else:
+        space = WeightSpace(features, W, np.eye(features.width))
+    found = space.fitted(s := rng.normal(size=(D, 4, K)))
     Kxx = np.kron(bound.gram(), np.eye(K))
     dense = Kxx @ np.linalg.inv(np.eye(D * K) + block_diag(*W) @ Kxx)
     expected = dense @ s.transpose(0, 2, 1).reshape(D * K, 4)

@@ -9,7 +9,7 @@ class TooLarge(ValueError):
     """A dense matrix that takes more memory, or for a mere trial more time, than there is."""
 
 
-def check_square(n: int, what: str, remedy: str) -> None:
+def check_square(n: int, what: str, remedy: str = "") -> None:
     """Refuse to decompose an (n, n) matrix that the machine cannot hold; `what` needs it."""
     try:
         available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -18,4 +18,4 @@ def check_square(n: int, what: str, remedy: str) -> None:
     needed = _BYTES * n**2
     if needed > available:
         gigabytes = f"about {needed / 2**30:.0f} GB; this machine has {available / 2**30:.0f} GB"
-        raise TooLarge(f"{what} and would need {gigabytes}. {remedy}")
+        raise TooLarge(f"{what} and would need {gigabytes}. {remedy}".strip())

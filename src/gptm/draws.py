@@ -17,19 +17,16 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from gptm._types import Array
 from gptm.information import Words
-from gptm.operators import Features, Operator, Structure
-from gptm.operators.features import stack
+from gptm.operators import Operator, Structure
+from gptm.weightspace import weight_space
 
 _ENTRIES = 4 * 10**6  # of documents x topics x draws at a time
 # Relative residuals: the kernel's leading directions make much of what is left; draws err by some per cent anyway.
 _TOL_MEAN, _TOL_DRAWS = 1e-8, 1e-5
 _MAX_STEPS = 200
-_SLIGHT = 1e-3  # signal to noise of a direction that is left at its prior
-_MOST_WEIGHTS = 5000  # features times topics up to which weight space is the quickest way
 
 
 class Deviation(NamedTuple):
@@ -88,7 +85,7 @@ class Posterior:
         values, vectors = np.linalg.eigh(self.W)
         roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         self.C = roots @ vectors.transpose(0, 2, 1)
-        self.weights = _weight_space(structures, self.W, float(self.strength.max()))
+        self.weights = weight_space(structures, self.W, float(self.strength.max()))
 
     def mean(self) -> tuple[Array, Array]:
         """(D, K) each, F and, in these coordinates, v: alpha is v back, and F is 𝒦 alpha."""
@@ -161,59 +158,6 @@ class Posterior:
             return self.operator.solve(b, Z.reshape(D, n * K)).reshape(D, n, K)
 
         return conjugate_gradients(product, precondition, X, tol)
-
-
-class WeightSpace:
-    """The features' weights given the words: their precision I + sum_d phi_d phi_d' (x) W_d, factored.
-
-    Directions of which words say next to nothing keep their prior, and are left out.
-    """
-
-    def __init__(self, features: Features, W: Array, turn: Array):
-        self.features, self.turn = features, turn  # (r, directions)
-        r, K = turn.shape[1], W.shape[1]
-        Phi, groups = _distinct_rows(features)
-        Phi = Phi @ turn
-        seen = np.zeros((len(Phi), K, K))
-        np.add.at(seen, groups, W)
-        A = np.zeros((r, K, r, K))
-        for k in range(K):
-            for other in range(k + 1):
-                block = (Phi * seen[:, k, other][:, None]).T @ Phi
-                A[:, k, :, other] = block
-                A[:, other, :, k] = block
-        flat = A.reshape(r * K, r * K)
-        flat[np.diag_indices(r * K)] += 1.0
-        self.factor = cho_factor(flat, lower=True, overwrite_a=True, check_finite=False)
-
-    def fitted(self, s: Array) -> Array:
-        """(D, draws, K) 𝒦 (I + W 𝒦)^-1 s, the posterior mean for data s."""
-        D, n, K = s.shape
-        right = (self.turn.T @ self.features.t_dot(s.reshape(D, n * K))).reshape(-1, n, K)
-        flat = right.transpose(0, 2, 1).reshape(-1, n)
-        found = cho_solve(self.factor, flat, check_finite=False).reshape(-1, K, n)
-        image = self.features.dot(self.turn @ found.transpose(0, 2, 1).reshape(-1, n * K))
-        return np.asarray(image).reshape(D, n, K)
-
-
-def _weight_space(structures: list[Structure], W: Array, strength: float) -> WeightSpace | None:
-    """Where the kernel is features alone, and few."""
-    features = stack([part.features for part in structures if part.features is not None])
-    alone = features is None or any(part.graphs or part.own.any() for part in structures)
-    if features is None or alone or features.width > _MOST_WEIGHTS:
-        return None
-    values, vectors = np.linalg.eigh(features.gram())
-    turn = vectors[:, values * strength > _SLIGHT]
-    if turn.shape[1] * W.shape[1] > _MOST_WEIGHTS:
-        return None
-    return WeightSpace(features, W, turn)
-
-
-def _distinct_rows(features: Features) -> tuple[Array, np.ndarray]:
-    """The different rows of features, and which of them each document has."""
-    mark = features.dot(np.random.default_rng(0).standard_normal((features.width, 1)))[:, 0]
-    _, first, groups = np.unique(mark, return_index=True, return_inverse=True)
-    return features.take(first).to_dense(), groups
 
 
 def conjugate_gradients(

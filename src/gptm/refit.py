@@ -16,7 +16,7 @@ from gptm.draws import Gaussian, Posterior
 from gptm.information import contrasts, see_words
 from gptm.kernels import BoundKernel
 from gptm.kernels.terms import terms_of
-from gptm.operators import Operator, Structure, Tangent, build_operator
+from gptm.operators import Operator, Structure, Tangent
 
 _STEPS = 25
 _TOL = 0.02  # largest relative move of a parameter that ends it
@@ -66,7 +66,7 @@ def refit(
         if learn_kernel:
             B = _strength(posterior, v, simulated, operator)
             bound, moved = pace.move(bound, v, simulated)
-            operator = build_operator(bound.structure, operator) if moved else operator
+            operator = bound.solver(operator) if moved else operator
         after = Gaussian(mu, Sigma, B)
         moved = max(moved, _change(parameters, after))
         parameters = after

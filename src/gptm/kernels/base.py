@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
 
-from gptm._memory import check_square
+from gptm._memory import TooLarge, check_square
 from gptm._types import Array
 from gptm.operators import (
     Cross,
@@ -235,7 +235,15 @@ class BoundKernel(ABC):
     @cached_property
     def operator(self) -> Operator:
         """How to solve with it."""
-        return build_operator(self.structure)
+        return self.solver()
+
+    def solver(self, like: Operator | None = None) -> Operator:
+        """How to solve with it; `like` is the operator of the same kernel with other parameters."""
+        try:
+            return build_operator(self.structure, like)
+        except TooLarge as error:
+            remedy = "Merge rare levels of a category into one, round columns, or leave a term out."
+            raise TooLarge(f"{error} {remedy}") from None
 
     def cross(self, new: Any, joint: bool = False) -> Cross:
         """The kernel's word on new documents as `read`; `joint` where they are predicted together."""

@@ -8,7 +8,7 @@ import numpy as np
 from gptm._types import Array
 from gptm.kernels.algebra import Scaled, ScaledBound, Sum, SumBound
 from gptm.kernels.base import BoundKernel, Kernel, Learnable
-from gptm.operators import Operator, Tangent, build_operator, growth, sum_tangents
+from gptm.operators import Operator, Tangent, growth, sum_tangents
 
 _LEAST, _MOST = 1e-4, 1e4  # weights, relative to where they start
 _OVER_A_GRAPH = (
@@ -73,7 +73,7 @@ class Terms:
 
     def operator(self, like: Operator | None = None) -> Operator:
         """How to solve with it; `like` is the operator of other weights and parameters."""
-        return build_operator(self.bound.structure, like)
+        return self.bound.solver(like)
 
     def resumed(self, learnt: Kernel) -> "Terms | None":
         """The same terms with the values that an earlier fit has learnt; None where that was another kernel."""

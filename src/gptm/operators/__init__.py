@@ -4,12 +4,12 @@ A `Structure` says what the (D, D) matrix of a kernel is made of, `build_operato
 it, and a `Placement` says where new documents stand. A new operator is a new file here and a row in the contract test.
 """
 
-from gptm.operators.additive import Additive
+from gptm.operators.additive import APART, Additive
 from gptm.operators.base import Cross, Operator, View
 from gptm.operators.build import build_operator
 from gptm.operators.cross import SpectralCross
 from gptm.operators.diagonal import Diagonal
-from gptm.operators.features import Block, Features, pointing
+from gptm.operators.features import Block, Features, Split, pointing, stack
 from gptm.operators.matrixfree import MatrixFree
 from gptm.operators.sparse import EXACT, Network, Sparse
 from gptm.operators.spectral import Spectral
@@ -18,6 +18,7 @@ from gptm.operators.tangent import Tangent, growth, sum_tangents
 from gptm.operators.written import covariance_of_new, covariance_with_training, variance_of_new
 
 __all__ = [
+    "APART",
     "EXACT",
     "Additive",
     "Block",
@@ -31,6 +32,7 @@ __all__ = [
     "Sparse",
     "Spectral",
     "SpectralCross",
+    "Split",
     "Structure",
     "Tangent",
     "View",
@@ -39,6 +41,7 @@ __all__ = [
     "covariance_with_training",
     "growth",
     "pointing",
+    "stack",
     "sum_placements",
     "sum_structures",
     "sum_tangents",

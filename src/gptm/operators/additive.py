@@ -7,11 +7,12 @@ from scipy.linalg import eigh
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_matrix
 
+from gptm._memory import check_square
 from gptm._types import Array
 from gptm.operators.base import Base, Cross, Operator, View, damping
 from gptm.operators.diagonal import Diagonal
-from gptm.operators.features import Block, Features
-from gptm.operators.inner import DenseInner, DiagonalInner, Inner
+from gptm.operators.features import Block, Features, Split
+from gptm.operators.inner import Arrow, ArrowInner, DiagonalInner, Inner, inner_systems
 from gptm.operators.recall import FeatureMoments, feature_moments
 from gptm.operators.sparse import Sparse
 from gptm.operators.spectral import Spectral
@@ -19,6 +20,7 @@ from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
 
 _ENTRIES = 10**7  # of features that are written out at a time
+APART = 256  # features that exclude each other: a decomposition of so many with the others would be slow
 _PROBES = 32  # of the diagonal's estimate where features lie over a graph
 
 
@@ -27,18 +29,25 @@ class Additive(Operator):
 
     Per strength, one r x r system N = I + b Phi' (b base + I)^-1 Phi has to be solved; where the base is a
     multiple of the identity, features are rotated once so that all of them are diagonal. `like` is an operator of
-    other parameters, of which what it knows of the same features is taken over.
+    other parameters, of which what it knows of the same features is taken over. Features that exclude each other are
+    solved apart from the others where there are `apart` of them or more.
     """
 
-    def __init__(self, base: Base, features: Features, like: Operator | None = None):
+    def __init__(
+        self, base: Base, features: Features, like: Operator | None = None, apart: int = APART
+    ):
         self.base = base
         self.features = features
         self.n = base.n
         self._rotation: Array | None = None
         self._last: tuple[bytes, Inner] | None = None
         self.moments_of_features: FeatureMoments | None = None
+        self._Z: Array | Arrow
+        split = features.split(apart) if isinstance(base, Diagonal) else None
         if isinstance(base, Diagonal) and features.one_hot:
             self._Z = base.squares(features)  # (q, r)
+        elif isinstance(base, Diagonal) and split is not None:
+            self._Z = _arrow(base, split)
         elif isinstance(base, Sparse):
             known = like.moments_of_features if isinstance(like, Additive) else None
             self.moments_of_features = feature_moments(base, features, known)
@@ -67,15 +76,24 @@ class Additive(Operator):
         """N for each strength, kept for the next question about the same ones."""
         key, last = b.tobytes(), self._last  # which another thread may replace meanwhile
         if last is None or last[0] != key:
-            g = damping(self.base, b)
-            kind = DiagonalInner if self._Z.ndim == 2 else DenseInner
-            self._last = last = (key, kind(g, self._Z, b))
+            self._last = last = (key, inner_systems(damping(self.base, b), self._Z, b))
         return last[1]
+
+    def moments_times(self, q: int, X: Array) -> Array:
+        """Z_q X, with the features' moments at the q-th node of the base."""
+        Z = self._Z
+        if isinstance(Z, Arrow):
+            result, hot, rest = np.empty_like(X), X[Z.columns], X[Z.others]
+            result[Z.columns] = Z.z[q][:, None] * hot + Z.E[q] @ rest
+            result[Z.others] = Z.E[q].T @ hot + Z.S[q] @ rest
+            return result
+        return np.asarray(Z[q][:, None] * X if Z.ndim == 2 else Z[q] @ X)
 
     def view(self, Y: Array, like: View | None = None) -> View:
         if isinstance(self.base, Sparse):
             return GraphView(self, self.base, Y, like)
-        return AlignedView(self, Y) if len(self.base.nodes) == 1 else AdditiveView(self, Y)
+        aligned = len(self.base.nodes) == 1 and not isinstance(self._Z, Arrow)
+        return AlignedView(self, Y) if aligned else AdditiveView(self, Y)
 
     def matmul(self, X: Array) -> Array:
         return self.base.matmul(X) + self.features.dot(self.features.t_dot(X))
@@ -94,7 +112,7 @@ class Additive(Operator):
         return self.base.logdet(b) + self.inner(b).logdet()
 
     def trace(self, b: Array) -> Array:
-        return self.base.trace(b) + self.inner(b).trace(damping(self.base, b) ** 2, self._Z)
+        return self.base.trace(b) + self.inner(b).diagonals(damping(self.base, b) ** 2).sum(0)
 
     def diagonal(self, b: Array) -> Array:
         """With P = (b base + I)^-1 Phi it is that of the base plus diag(P N^-1 P')."""
@@ -115,6 +133,13 @@ class Additive(Operator):
         inner = self.inner(b)
         if isinstance(inner, DiagonalInner) and self._rotation is None and features.sparse:
             return features.squared_dot(1.0 / inner.N)
+        if isinstance(inner, ArrowInner):
+            columns = inner.Z.columns
+            sides = (
+                features.columns(0, columns.start),
+                features.columns(columns.stop, features.width),
+            )
+            return inner.quadratic_of(features.sparse_columns(columns), np.hstack(sides))
         pieces = 1 + features.n * features.width // _ENTRIES
         parts = [features.take(rows) for rows in np.array_split(np.arange(features.n), pieces)]
         return np.concatenate([inner.quadratic(self.rotated(p.to_dense().T).T) for p in parts])
@@ -123,10 +148,9 @@ class Additive(Operator):
         nodes = self.base.nodes
         if nodes.min() > 0:
             log_base, rank = self.base.log_pseudo_determinant()
-            kind = DiagonalInner if self._Z.ndim == 2 else DenseInner
-            one = np.ones(1)
-            return log_base + float(kind(1.0 / nodes[:, None], self._Z, one).logdet()[0]), rank
-        bottom = self._Z[int(np.argmin(nodes))]
+            inner = inner_systems(1.0 / nodes[:, None], self._Z, np.ones(1))
+            return log_base + float(inner.logdet()[0]), rank
+        bottom = _written_out(self._Z)[int(np.argmin(nodes))]
         values = bottom if bottom.ndim == 1 else np.linalg.eigvalsh(bottom)
         kept = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
         rank = self.base.log_pseudo_determinant()[1] + int(kept.sum())
@@ -145,7 +169,7 @@ class Additive(Operator):
         if isinstance(self.base, Sparse):
             h = self.base.motion(tangent, self.base.points)
             g = damping(self.base, b)
-            return direct - b * self.inner(b).trace(h[:, None] * g**2, self._Z)
+            return direct - b * self.inner(b).diagonals(h[:, None] * g**2).sum(0)
         if tangent.own is None:
             return direct
         assert isinstance(self.base, Diagonal)
@@ -159,20 +183,14 @@ class Additive(Operator):
             return np.zeros(len(b))
         columns, g, inner = tangent.columns, damping(self.base, b), self.inner(b)
         M = None if tangent.motion is None else self.base.moments(self.features, tangent.motion)
-        if isinstance(inner, DenseInner):
-            M = 0.5 * self._Z[:, :, columns] if M is None else M
+        R = self._rotation
+        if R is None:
+            if M is None:  # columns that grow as a whole
+                return inner.diagonals(g)[columns].sum(0)
             return 2.0 * inner.partial_trace(g, M, columns)
         assert isinstance(inner, DiagonalInner)
-        R = self._rotation
-        if M is None and R is None:
-            along = np.zeros_like(self._Z)
-            along[:, columns] = 0.5 * self._Z[:, columns]
-        elif M is None:
-            assert R is not None
-            along = 0.5 * self._Z * (R[columns] ** 2).sum(0)
-        elif R is None:
-            along = np.zeros_like(self._Z)
-            along[:, columns] = np.diagonal(M[:, columns], axis1=1, axis2=2)
+        if M is None:
+            along = 0.5 * inner.Z * (R[columns] ** 2).sum(0)
         else:
             along = np.stack([((R.T @ m) * R[columns].T).sum(1) for m in M])
         return 2.0 * ((along.T @ g) / inner.N).sum(0)
@@ -187,13 +205,31 @@ class Additive(Operator):
 
     def limit(self) -> Array:
         """(r,) or (r, r), what is left open of the weights once F is known: (I + Phi' base^-1 Phi)^-1."""
-        tiny = np.finfo(float).eps * max(float(self._Z.max(initial=0.0)), 1e-300)
+        Z = _written_out(self._Z)
+        tiny = np.finfo(float).eps * max(float(Z.max(initial=0.0)), 1e-300)
         inverse = 1.0 / np.maximum(self.base.nodes, tiny)
-        if self._Z.ndim == 2:
-            return 1.0 / (1.0 + inverse @ self._Z)
-        return np.asarray(
-            np.linalg.inv(np.eye(self._Z.shape[1]) + np.tensordot(inverse, self._Z, axes=1))
-        )
+        if Z.ndim == 2:
+            return 1.0 / (1.0 + inverse @ Z)
+        if len(Z) == 1:  # by eigenvalues, as some may be zero but for rounding
+            values, vectors = eigh(Z[0])
+            values[values < len(values) * tiny] = 0.0
+            return np.asarray((vectors / (1.0 + inverse[0] * values)) @ vectors.T)
+        return np.asarray(np.linalg.inv(np.eye(Z.shape[1]) + np.tensordot(inverse, Z, axes=1)))
+
+
+def _arrow(base: Diagonal, split: Split) -> Arrow:
+    hot, columns, rest, others = split
+    exclusive = rest.one_hot
+    S = [np.diag(z) for z in base.squares(rest)] if exclusive else base.moments(rest, rest)
+    return Arrow(columns, others, base.squares(hot), base.moments(hot, rest), np.asarray(S))
+
+
+def _written_out(Z: Array | Arrow) -> Array:
+    if not isinstance(Z, Arrow):
+        return Z
+    width = Z.z.shape[1] + Z.S.shape[1]
+    check_square(width, f"{width:,} features are decomposed together for this")
+    return Z.to_dense()
 
 
 class AlignedView(View):
@@ -204,6 +240,7 @@ class AlignedView(View):
 
     def __init__(self, operator: Additive, Y: Array):
         self.operator, self.Y = operator, Y
+        assert isinstance(operator._Z, np.ndarray)
         z = operator._Z[0]
         self.floor = float(operator.base.nodes[0])
         self.values = z + self.floor
@@ -268,10 +305,10 @@ class AdditiveView(View):
         g = damping(self.operator.base, b)
         XU, weights = self._weights(b, U)
         Q, R = np.zeros((2, len(b), len(b)))
-        for q, Z in enumerate(self.operator._Z):
+        for q in range(len(g)):
             explained = XU[q].T @ weights
             direct = U.T @ self.W[q] @ U
-            among = weights.T @ (Z[:, None] * weights if Z.ndim == 1 else Z @ weights)
+            among = weights.T @ self.operator.moments_times(q, weights)
             Q += (direct - explained) * g[q]
             R += (direct - explained - explained.T + among) * np.outer(g[q], g[q])
         return Q, R
@@ -328,7 +365,8 @@ class GraphView(AdditiveView):
         weights = along * b
         left = np.einsum("ui,quv,vi->qi", U, self.W, U, optimize=True)
         left -= 2.0 * np.einsum("qri,ri->qi", XU, weights)
-        left += np.stack([(weights * (Z @ weights)).sum(0) for Z in self.operator._Z])
+        images = (self.operator.moments_times(q, weights) for q in range(len(g)))
+        left += np.stack([(weights * image).sum(0) for image in images])
         found = []
         for tangent in tangents:
             slope = self.graph.motion(tangent, self.graph.points) @ (left * g**2)

@@ -5,7 +5,7 @@ from scipy.sparse import diags
 
 from gptm._memory import check_square
 from gptm._warnings import warn
-from gptm.operators.additive import Additive
+from gptm.operators.additive import APART, Additive
 from gptm.operators.base import Base, Cross, Operator
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, pointing, stack
@@ -81,14 +81,16 @@ def build_operator(
     *,
     exact: int = EXACT,
     several: int = SEVERAL,
+    apart: int = APART,
 ) -> Operator:
     """The operator for a structure.
 
     `like` is that of another structure over the same documents, some of whose work may serve this one.
-    `exact` and `several` are numbers of documents up to which one graph, or several, are decomposed as a whole.
+    `exact` and `several` are numbers of documents up to which one graph, or several, are decomposed as a whole;
+    `apart` is that of `Additive`.
     """
     constant = structure.n == 0 or np.ptp(structure.own) == 0
-    if not structure.graphs and constant and structure.n <= DENSE and _wide(structure):
+    if not structure.graphs and constant and structure.n <= DENSE and _wide(structure, apart):
         return Exact(structure)
     if not structure.graphs:
         base: Base = Diagonal(structure.own)
@@ -101,17 +103,20 @@ def build_operator(
         return Exact(structure) if structure.n <= several else MatrixFree(structure)
     if structure.features is None or structure.features.width == 0:
         return base
-    if not structure.features.one_hot:
-        width = structure.features.width
-        check_square(
-            width,
-            f"the terms of the kernel have {width:,} features together, one for each level of a category,",
-            "Merge rare levels into one, round columns, or leave a term out.",
-        )
-    return Additive(base, structure.features, like)
+    width = structure.features.width if structure.graphs else _together(structure.features, apart)
+    check_square(width, f"the kernel has {width:,} features that are solved together")
+    return Additive(base, structure.features, like, apart)
 
 
-def _wide(structure: Structure) -> bool:
+def _wide(structure: Structure, apart: int) -> bool:
     """Whether there are about as many features as documents, and no quick way with them."""
     features = structure.features
-    return features is not None and 2 * features.width > structure.n and not features.one_hot
+    return features is not None and 2 * _together(features, apart) > structure.n
+
+
+def _together(features: Features, apart: int) -> int:
+    """How many features make one dense system where there is no graph."""
+    if features.one_hot:
+        return 0
+    split = features.split(apart)
+    return features.width if split is None else split.rest.width

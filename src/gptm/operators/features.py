@@ -71,9 +71,25 @@ class Block(NamedTuple):
             return self._replace(table=self._table[rows])
         return self._replace(pointers=self.pointers[rows])
 
+    @property
+    def one_hot(self) -> bool:
+        """Whether it is pointers alone, one at most for each document."""
+        if self.table is not None:
+            return False
+        return int(np.diff(self._pointers.indptr).max(initial=0)) <= 1
+
     def alike(self, other: "Block") -> bool:
         """Whether the other differs by its scale at most."""
         return self.pointers is other.pointers and self.table is other.table
+
+
+class Split(NamedTuple):
+    """Features as those of which a document has one at most, such as its author, and the rest."""
+
+    hot: "Features"
+    columns: slice  # of `hot` among all features
+    rest: "Features"
+    others: np.ndarray  # columns of `rest`
 
 
 class Features:
@@ -113,12 +129,31 @@ class Features:
     def to_dense(self) -> Array:
         return self.columns(0, self.width)
 
+    def sparse_columns(self, columns: slice) -> csr_matrix:
+        """(D, columns) some columns as a sparse matrix, without writing them out where they are a block's pointers."""
+        for block, own in zip(self.blocks, self._slices, strict=True):
+            if own == columns and block.table is None:
+                return block.scale * block._pointers
+        return csr_matrix(self.columns(columns.start, columns.stop))
+
     @property
     def one_hot(self) -> bool:
         """Whether each document has at most one feature, so that Phi' Phi is diagonal."""
-        if len(self.blocks) > 1 or self.blocks[0].table is not None:
-            return False
-        return int(np.diff(self.blocks[0]._pointers.indptr).max(initial=0)) <= 1
+        return len(self.blocks) == 1 and self.blocks[0].one_hot
+
+    def split(self, least: int) -> Split | None:
+        """The widest block of features that exclude each other, and the rest.
+
+        None where there is no such block of `least` features, or nothing else.
+        """
+        found = [i for i, block in enumerate(self.blocks) if block.one_hot]
+        at = max(found, key=lambda i: self.blocks[i].width, default=None)
+        if at is None or len(self.blocks) == 1 or self.blocks[at].width < least:
+            return None
+        columns = self._slices[at]
+        rest = Features([*self.blocks[:at], *self.blocks[at + 1 :]])
+        others = np.r_[: columns.start, columns.stop : self.width]
+        return Split(Features([self.blocks[at]]), columns, rest, others)
 
     @property
     def sparse(self) -> bool:

@@ -1,0 +1,170 @@
+"""The kernel's features given what words say of each document, in the space of their weights."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csc_matrix
+
+from gptm._types import Array
+from gptm.operators import APART, Features, Split, Structure, stack
+
+_SLIGHT = 1e-3  # signal to noise of a direction that is left at its prior
+_MOST_WEIGHTS = 5000  # features times topics that are factored together
+_MOST_WORK = 5 * 10**10  # multiplications to eliminate features that exclude each other
+_ENTRIES = 10**7  # of what these have in common with the others, at a time
+
+
+class WeightSpace:
+    """The features' weights given the words: their precision I + sum_d phi_d phi_d' (x) W_d, factored.
+
+    Directions of which words say next to nothing keep their prior, and are left out.
+
+    Parameters
+    ----------
+    features : Phi (D, r)
+    W : (D, K, K) how sharply the words of each document see the sum of its features
+    turn : (r, directions) those that words say something of
+    """
+
+    def __init__(self, features: Features, W: Array, turn: Array):
+        self.features, self.turn = features, turn
+        self.factor = _factor(_precision(features, turn, W))
+
+    def fitted(self, s: Array) -> Array:
+        """(D, draws, K) 𝒦 (I + W 𝒦)^-1 s, the posterior mean for data s."""
+        found = _solve(self.factor, _by_rows(self._look, s))
+        return _by_rows(self._spread, found)
+
+    def _look(self, X: Array) -> Array:
+        return self.turn.T @ self.features.t_dot(X)
+
+    def _spread(self, weights: Array) -> Array:
+        return self.features.dot(self.turn @ weights)
+
+
+class SplitWeightSpace:
+    """The same with features of which a document has one at most, such as its author, eliminated group by group.
+
+    Their own part of the precision has a (K, K) block for each, and what is left is of the size of the rest.
+
+    Parameters
+    ----------
+    split : as `Features.split`
+    W : (D, K, K)
+    turn : (rest, directions)
+    """
+
+    def __init__(self, split: Split, W: Array, turn: Array):
+        self.rest, self.W, self.turn = split.rest, W, turn
+        self.hot: csc_matrix = split.hot.sparse_columns(slice(0, split.hot.width)).tocsc()
+        K = W.shape[1]
+        seen = (self.hot.power(2).T @ W.reshape(len(W), -1)).reshape(-1, K, K)
+        self.groups = np.linalg.inv(np.eye(K) + seen)  # (c, K, K)
+        precision = _precision(self.rest, turn, W)
+        for E, inverse in self._in_common(len(precision)):
+            precision -= E.reshape(-1, len(precision)).T @ (inverse @ E).reshape(-1, len(precision))
+        self.factor = _factor(precision)
+
+    def fitted(self, s: Array) -> Array:
+        """(D, draws, K) 𝒦 (I + W 𝒦)^-1 s, the posterior mean for data s."""
+        alone = self._of_groups(s)
+        weights = _solve(self.factor, _by_rows(self._look, s - self._seen(alone)))
+        curves = _by_rows(self._spread, weights)
+        return curves + alone - self._of_groups(self._seen(curves))
+
+    def _of_groups(self, s: Array) -> Array:
+        """(D, draws, K) what the groups would be if there were nothing else."""
+        sums = _by_rows(lambda X: self.hot.T @ X, s)
+        return _by_rows(lambda X: self.hot @ X, sums @ self.groups)
+
+    def _seen(self, F: Array) -> Array:
+        return np.asarray(F @ self.W)
+
+    def _look(self, X: Array) -> Array:
+        return self.turn.T @ self.rest.t_dot(X)
+
+    def _spread(self, weights: Array) -> Array:
+        return self.rest.dot(self.turn @ weights)
+
+    def _in_common(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """(c, K, directions K) sum_d h_d W_d (x) phi_d, and the groups' inverses, for some groups at a time."""
+        K = self.W.shape[1]
+        step = max(1, _ENTRIES // max(K * size, 1))
+        for start in range(0, self.hot.shape[1], step):
+            some = self.hot[:, start : start + step]
+            rows = np.unique(some.indices)
+            pointers, W = some[rows].T.tocsr(), self.W[rows]
+            Phi = self.rest.take(rows).to_dense() @ self.turn
+            E = np.empty((some.shape[1], K, Phi.shape[1], K))
+            for k, other in _pairs(K):
+                E[:, k, :, other] = pointers @ (W[:, k, other][:, None] * Phi)
+                E[:, other, :, k] = E[:, k, :, other]
+            yield E.reshape(len(E), K, size), self.groups[start : start + step]
+
+
+def weight_space(
+    structures: list[Structure], W: Array, strength: float
+) -> WeightSpace | SplitWeightSpace | None:
+    """Where the kernel is features alone, and not too many for it; else None."""
+    features = stack([part.features for part in structures if part.features is not None])
+    if features is None or any(part.graphs or part.own.any() for part in structures):
+        return None
+    split, K = features.split(APART), W.shape[1]
+    together = features if split is None else split.rest
+    if together.width > _MOST_WEIGHTS:
+        return None
+    values, vectors = np.linalg.eigh(together.gram())
+    turn = vectors[:, values * strength > _SLIGHT]
+    size = turn.shape[1] * K
+    if size > _MOST_WEIGHTS:
+        return None
+    if split is None:
+        return WeightSpace(features, W, turn)
+    work = split.hot.width * K * size**2
+    return SplitWeightSpace(split, W, turn) if work <= _MOST_WORK else None
+
+
+def _precision(features: Features, turn: Array, W: Array) -> Array:
+    """I + sum_d phi_d phi_d' (x) W_d for turned features phi, (directions K, directions K)."""
+    r, K = turn.shape[1], W.shape[1]
+    Phi, groups = _distinct_rows(features)
+    Phi = Phi @ turn
+    seen = np.zeros((len(Phi), K, K))
+    np.add.at(seen, groups, W)
+    A = np.zeros((r, K, r, K))
+    for k, other in _pairs(K):
+        A[:, k, :, other] = (Phi * seen[:, k, other][:, None]).T @ Phi
+        A[:, other, :, k] = A[:, k, :, other]
+    flat = A.reshape(r * K, r * K)
+    flat[np.diag_indices(r * K)] += 1.0
+    return flat
+
+
+def _pairs(K: int) -> Iterator[tuple[int, int]]:
+    return ((k, other) for k in range(K) for other in range(k + 1))
+
+
+def _distinct_rows(features: Features) -> tuple[Array, np.ndarray]:
+    """The different rows of features, and which of them each document has."""
+    mark = features.dot(np.random.default_rng(0).standard_normal((features.width, 1)))[:, 0]
+    _, first, groups = np.unique(mark, return_index=True, return_inverse=True)
+    return features.take(first).to_dense(), groups
+
+
+def _factor(precision: Array) -> tuple[Array, bool]:
+    return cho_factor(precision, lower=True, overwrite_a=True, check_finite=False)
+
+
+def _solve(factor: tuple[Array, bool], right: Array) -> Array:
+    """(directions, draws, K) from the same."""
+    n, draws, K = right.shape
+    flat = right.transpose(0, 2, 1).reshape(n * K, draws)
+    found = cho_solve(factor, flat, check_finite=False)
+    return np.asarray(found.reshape(n, K, draws).transpose(0, 2, 1))
+
+
+def _by_rows(function: Callable[[Array], Array], X: Array) -> Array:
+    """A function of (rows, columns) of (rows, draws, K)."""
+    result = np.asarray(function(X.reshape(len(X), X.shape[1] * X.shape[2])))
+    return result.reshape(len(result), *X.shape[1:])
