@@ -1,7 +1,8 @@
 """Do 90 % bands cover the truth 90 % of the time? On corpora drawn from the model, where the truth is known.
 
 Curves over time and effects of a category, drawn with the kernel; documents of 10, 30 and 150 words; with the topics
-known, and with fitted topics aligned to the true ones. Usage:
+known, and with fitted topics aligned to the true ones; and groups of documents, two to twelve of them, whose effects
+on the topics are all alike. Usage:
 
     python benchmarks/calibration.py              # all cases
     python benchmarks/calibration.py --repeats 2  # quickly
@@ -23,6 +24,7 @@ from gptm.kernels import Documents
 
 K, V, LEVELS = 5, 200, 8
 DOCUMENTS = {10: 3000, 30: 1500, 150: 600}  # by their words, so that topics can be found at all
+GROUPS = (2, 3, 6, 12)
 LEVEL = 0.9
 STARTS = 3  # of which the fit with the highest bound counts, as one would do
 MISSED = 0.2  # total variation from which on a true topic was not found, so that there is nothing to align
@@ -109,6 +111,30 @@ def covered(seed, n_words, known):
     return found
 
 
+def covered_groups(seed, n_groups, n_topics=8, n_documents=400, n_words=120):
+    """The same for differences between groups, with the topics known at the start; half of the width of the bands too.
+
+    Effects on all topics are independent, so no direction of topic space stands out, and few groups cannot tell so.
+    """
+    rng = np.random.default_rng(seed)
+    beta = rng.dirichlet(np.full(400, 0.05), n_topics)
+    codes = rng.integers(0, n_groups, n_documents)
+    effect = 0.5 * rng.standard_normal((n_groups, n_topics))
+    eta = effect[codes] + rng.standard_normal((n_documents, n_topics))
+    X = np.array([rng.multinomial(n_words, p) for p in softmax(eta, axis=1) @ beta])
+    model = GPTM(n_topics, kernel=k.Categorical("g"), random_state=0, init=beta, tol=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, metadata={"g": [f"g{code}" for code in codes]})
+    centred = effect - effect.mean(1, keepdims=True)
+    inside = []
+    for group in range(1, n_groups):
+        table = model.effects(at=f"g{group}", versus="g0", level=LEVEL)
+        truth = centred[group] - centred[0]
+        inside.append((table["contrast_low"] <= truth) & (truth <= table["contrast_high"]))
+    return {"difference": float(np.mean(inside))}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=10)
@@ -130,6 +156,13 @@ def main():
                 ),
                 flush=True,
             )
+    for n_groups in GROUPS:
+        found = [covered_groups(seed, n_groups) for seed in range(2 * options.repeats)]
+        rows.append(
+            {"topics": "at the start", "groups": n_groups, "words": 120, "corpora": len(found)}
+        )
+        rows[-1] |= pd.DataFrame(found).mean().to_dict()
+        print(json.dumps(rows[-1]), flush=True)
     RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
     print(pd.DataFrame(rows).round(3).to_string(index=False))
 

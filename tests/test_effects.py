@@ -2,13 +2,14 @@
 whatever users may ask."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit, softmax
 from scipy.stats import norm
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import gptm
 from gptm import CTM, GPTM
@@ -717,3 +718,33 @@ def test_bands_hold_the_truth_about_as_often_as_they_say(n_words):
     found = coverage(n_words, range(4))
     for share in found.values():
         assert 0.6 < share < 0.97, found
+
+
+@pytest.mark.parametrize("coregionalization", ["free", "identity", "shared"])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_bands_of_few_groups_have_a_width_in_every_topic(n_groups, coregionalization):
+    """Few groups tell little of B; the most likely one would have bands of no width for most topics."""
+    K, D, V = 5, 150, 60
+    rng = np.random.default_rng(0)
+    beta = rng.dirichlet(np.full(V, 0.1), K)
+    codes = np.arange(D) % n_groups
+    logits = 0.3 * rng.standard_normal((n_groups, K))[codes] + rng.standard_normal((D, K))
+    X = np.array([rng.multinomial(60, p) for p in softmax(logits, axis=1) @ beta])
+    model = GPTM(
+        K,
+        kernel=k.Categorical("g"),
+        coregionalization=coregionalization,
+        init=beta,
+        random_state=0,
+        max_iter=30,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, metadata={"g": [f"g{code}" for code in codes]})
+    table = model.effects(at="g1", versus="g0")
+    width = (table["contrast_high"] - table["contrast_low"]).to_numpy() / 2
+    # If the logits had been seen, without pooling.
+    centred = logits - logits.mean(1, keepdims=True)
+    plain = 1.645 * np.sqrt(2 * centred.var(0) / (D / n_groups))
+    assert (width > 0.5 * plain).all()
+    assert (width < 2.0 * plain).all()

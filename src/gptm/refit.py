@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 from gptm._memory import TooLarge
 from gptm._types import Array
 from gptm.draws import Gaussian, Posterior
+from gptm.em import Coregionalization
 from gptm.information import contrasts, see_words
 from gptm.kernels import BoundKernel
 from gptm.kernels.terms import terms_of
@@ -22,6 +23,7 @@ _STEPS = 25
 _TOL = 0.02  # largest relative move of a parameter that ends it
 _DRAWS = 16
 _ENTRIES = 5 * 10**5  # documents x topics x draws in a round
+_NOT_ZERO, _EVEN = 1.0, 2.0  # weights of the prior of B
 _FIRST_MOVE = 0.2  # of a logarithm of a length-scale; grows while it keeps its direction
 
 
@@ -42,12 +44,15 @@ def refit(
     fit_mean: bool,
     learn_covariance: bool,
     learn_kernel: bool,
+    coregionalization: Coregionalization = "free",
     n_jobs: int | None = None,
 ) -> tuple[BoundKernel, Posterior]:
     """The kernel, and the posterior of F to draw from, in the coordinates of `contrasts`."""
     bound, counts, beta_T, lam, nu2, (mu, Sigma, B) = fitted
     Q = contrasts(len(mu))
     parameters = Gaussian(mu @ Q, Q.T @ Sigma @ Q, Q.T @ B @ Q)
+    if learn_kernel:
+        parameters = _lifted(parameters, coregionalization)
     words = see_words(counts, beta_T, lam, nu2, n_jobs)
     operator = bound.operator
     pace = _Pace()
@@ -64,7 +69,9 @@ def refit(
             Sigma = _own_covariance(posterior, mu + F, away)
         moved = 0.0
         if learn_kernel:
-            B = _strength(posterior, v, simulated, operator)
+            B = _strength(posterior, v, simulated, operator, free=coregionalization == "free")
+            if coregionalization == "shared":
+                B = np.trace(B) / np.trace(parameters.Sigma) * Sigma
             bound, moved = pace.move(bound, v, simulated)
             operator = bound.solver(operator) if moved else operator
         after = Gaussian(mu, Sigma, B)
@@ -99,18 +106,42 @@ def _own_covariance(posterior: Posterior, mean: Array, away: Array) -> Array:
     return np.asarray(0.5 * (Sigma + Sigma.T) / len(own))
 
 
-def _strength(posterior: Posterior, v: Array, simulated: Array, operator: Operator) -> Array:
-    """B by the step M^-1 # N: N is what the data have of the kernel, M what data from the model would."""
+def _lifted(parameters: Gaussian, coregionalization: Coregionalization) -> Gaussian:
+    """The same with some of B in every direction: where it is zero it would stay so."""
+    mu, Sigma, B = parameters
+    K = len(mu)
+    shape = Sigma if coregionalization == "shared" else np.eye(K)
+    level = 0.1 * np.trace(B) + 0.01 * np.trace(Sigma)
+    return Gaussian(mu, Sigma, B + level / max(np.trace(shape), np.finfo(float).tiny) * shape)
+
+
+def _strength(
+    posterior: Posterior, v: Array, simulated: Array, operator: Operator, free: bool
+) -> Array:
+    """B, or unless it is `free` its size alone, by the step M^-1 # N.
+
+    N is what the data have of the kernel, M what data from the model would.
+    A category of few levels says hardly more of B than that it is not zero, and the most likely B has nothing at all
+    in most directions, so that bands there would have no width. Hence a prior, whose slopes are added to both: the
+    root of |B| keeps it from zero, and an inverse Wishart distribution around its mean variance keeps it round, with
+    the weight of `_EVEN` levels. Where the kernel has many, that is little.
+    """
     D, n, K = simulated.shape
-    image = operator.matmul(simulated.reshape(D, n * K)).reshape(D * n, K)
-    M = simulated.reshape(D * n, K).T @ image / n
-    N = v.T @ operator.matmul(v)
+    back = posterior.back  # from coordinates in which B is the identity
+    flat = simulated.reshape(D, n * K)
+    image = operator.matmul(flat).reshape(D * n, K)
+    M = simulated.reshape(D * n, K).T @ image / n + _EVEN * np.eye(K)
+    level = np.trace(posterior.parameters.B) / max(K, 1)
+    N = v.T @ operator.matmul(v) + _NOT_ZERO * np.eye(K)
+    N += _EVEN * level * np.linalg.inv(back @ back.T)
+    if not free:
+        return np.asarray(posterior.parameters.B * np.sqrt(np.trace(N) / np.trace(M)))
     values, vectors = np.linalg.eigh(0.5 * (M + M.T))
-    keep = values > 1e-10 * values.max(initial=0.0)
-    root, V = np.sqrt(values[keep]), vectors[:, keep]
-    inner, turn = np.linalg.eigh((V * root).T @ (0.5 * (N + N.T)) @ (V * root))
+    root = vectors * np.sqrt(values)
+    inner, turn = np.linalg.eigh(root.T @ (0.5 * (N + N.T)) @ root)
     middle = (turn * np.sqrt(np.maximum(inner, 0.0))) @ turn.T
-    B = posterior.back.T @ (V / root) @ middle @ (V / root).T @ posterior.back
+    half = back.T @ (vectors / np.sqrt(values))
+    B = half @ middle @ half.T
     return np.asarray(0.5 * (B + B.T))
 
 

@@ -103,13 +103,50 @@ class SplitWeightSpace:
             yield E.reshape(len(E), K, size), self.groups[start : start + step]
 
 
-def weight_space(
-    structures: list[Structure], W: Array, strength: float
-) -> WeightSpace | SplitWeightSpace | None:
-    """Where the kernel is features alone, and not too many for it; else None."""
+class WithOwn:
+    """The same with what documents have for themselves beside the features, as where a value is missing.
+
+    For the features that is more noise, and once they are known, each document has a share of what they leave.
+
+    Parameters
+    ----------
+    space : of the features, given `damped` W
+    own : (D,) variances
+    W : (D, K, K)
+    """
+
+    def __init__(self, space: "Space", own: Array, W: Array):
+        self.space, self.own, self.W = space, own[:, None, None], W
+        self.damping = _damping(own, W)
+
+    def fitted(self, s: Array) -> Array:
+        """(D, draws, K) 𝒦 (I + W 𝒦)^-1 s, the posterior mean for data s."""
+        shared = self.space.fitted(s @ self.damping)
+        return np.asarray(shared + self.own * ((s - shared @ self.W) @ self.damping))
+
+
+def _damping(own: Array, W: Array) -> Array:
+    """(D, K, K) (I + own W)^-1: what is seen of the features, of what is seen of their sum with the own part."""
+    inverse = np.linalg.inv(np.eye(W.shape[1]) + own[:, None, None] * W)
+    return np.asarray(0.5 * (inverse + inverse.transpose(0, 2, 1)))
+
+
+Space = WeightSpace | SplitWeightSpace | WithOwn
+
+
+def weight_space(structures: list[Structure], W: Array, strength: float) -> Space | None:
+    """Where the kernel has no graphs, and not too many features for it; else None."""
     features = stack([part.features for part in structures if part.features is not None])
-    if features is None or any(part.graphs or part.own.any() for part in structures):
+    if features is None or any(part.graphs for part in structures):
         return None
+    own = np.sum([part.own for part in structures], axis=0)
+    if not own.any():
+        return _of_features(features, W, strength)
+    space = _of_features(features, W @ _damping(own, W), strength)
+    return None if space is None else WithOwn(space, own, W)
+
+
+def _of_features(features: Features, W: Array, strength: float) -> Space | None:
     split, K = features.split(APART), W.shape[1]
     together = features if split is None else split.rest
     if together.width > _MOST_WEIGHTS:
