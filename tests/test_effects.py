@@ -320,6 +320,49 @@ def test_settings_in_any_form(model, at):
     np.testing.assert_allclose(values(table), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "several",
+    [
+        pd.Categorical(["a", "b"]),
+        pd.array(["a", "b"]),
+        {"a": 1, "b": 2}.keys(),
+        pd.Index(["a", "b"]),
+    ],
+    ids=["categorical", "extension array", "keys", "index"],
+)
+def test_levels_come_in_any_container(model, several):
+    assert model.effects("g", at=several)["g"].tolist() == ["a", "b"] * K
+
+
+def test_a_level_never_seen_is_told(model):
+    with pytest.warns(UserWarning, match="g 'B' was never seen in training.*known are 'a', 'b'"):
+        model.effects("g", at=["a", "B"])
+    with pytest.warns(UserWarning, match="g 'none'"):
+        model.effects("g", at="a", versus="none")
+
+
+def test_settings_compared_row_by_row():
+    """A product of kernels: the difference between groups at each time, by one setting that leaves time out."""
+    model = fit(k.RBF("t", length_scale=30.0) * k.Categorical("g"))
+    times = [10.0, 50.0, 90.0]
+    at = {"t": times, "g": "a"}
+    curve = model.effects(at=at, versus={"g": "b"})
+    other = model.effects(at=at, versus={"t": times, "g": "b"})
+    alone = [model.effects(at={"t": t, "g": "a"}, versus={"t": t, "g": "b"}) for t in times]
+    np.testing.assert_allclose(values(curve), values(other), atol=1e-12)
+    expected = np.vstack([values(one) for one in alone])
+    np.testing.assert_allclose(values(curve), expected, atol=1e-12)
+
+
+def test_a_column_may_be_called_like_a_result():
+    frame = FRAME.rename(columns={"t": "share", "g": "topic"})
+    model = fit(k.RBF("share") + k.Categorical("topic"), frame)
+    table = model.effects("share", at=[20.0, 70.0])
+    assert table["share_at"].tolist() == [20.0, 70.0] * K
+    assert table["share"].between(0, 1).all()
+    assert model.effects("topic")["topic_at"].unique().tolist() == ["a", "b", "c", "d"]
+
+
 def test_a_curve_has_the_points_that_were_asked_for(model):
     table = model.effects("t", n_points=7)
     np.testing.assert_allclose(table.loc[table["topic"] == 1, "t"], np.linspace(0, 100, 7))
@@ -464,9 +507,12 @@ def test_only_one_term_needs_no_name(model):
         ({"term": "t", "at": pd.Timestamp("2000-01-01")}, "dates"),
         ({"term": "t", "at": {"x": 1}}, "'t'"),
         ({"term": "t", "at": pd.DataFrame({"x": [1]})}, "'t'"),
-        ({"term": "g", "versus": ["a", "b"]}, "one setting; got 2"),
-        ({"term": "g", "versus": []}, "one setting; got 0"),
-        ({"term": "t", "at": {"t": [1, 2], "g": ["a"] * 3}}, "same number"),
+        ({"term": "g", "versus": ["a", "b"]}, "as many as at= has, which is 4; got 2"),
+        ({"term": "g", "versus": []}, "one setting, or as many as at= has, which is 4; got 0"),
+        (
+            {"term": "t", "at": {"t": [1, 2], "g": ["a"] * 2}},
+            "reads: 't'; got 'g'",
+        ),
     ],
 )
 def test_bad_questions_are_answered_clearly(model, question, message):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from gptm.information import theta_spread
 from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
 from gptm.metadata import as_frame
-from gptm.parallel import helpers, interruptible, single_threaded_blas
+from gptm.parallel import computing, interruptible
 from gptm.progress import Progress
 from gptm.reading import Reading
 from gptm.sampling import Latent, checked_lengths, sample_documents
@@ -56,7 +56,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     callback: Callable[[int, em.State], Any] | None
     warm_start: bool
 
-    def fit(self, X: Any, y: Any = None, *, metadata: Any = None) -> "TopicModel":
+    def fit(self, X: Any, y: Any = None, *, metadata: Any = None) -> Self:
         """Learn topics from counts, or from a corpus.
 
         Parameters
@@ -181,7 +181,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if counts.sum() == 0:
             raise ValueError("there is no word to score: every document is empty.")
         new = self._read_new(X, metadata, counts, missing_columns)
-        with single_threaded_blas(), helpers(self.n_jobs):
+        with computing(self.n_jobs):
             cross = self._bound_kernel.cross(new, joint=True)
             words, means = predict.held_out_bounds(counts, self._parameters(), cross, self.n_jobs)
         total = words + means if kind == "joint" else words
@@ -217,7 +217,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_number("n_documents", n_documents, least=1, integer=True)
         lengths = checked_lengths(n_words, n_documents)
         frame = as_frame(metadata, n_documents)
-        with single_threaded_blas(), helpers(self.n_jobs):
+        with computing(self.n_jobs):
             counts, latent = sample_documents(
                 self.components_,
                 self.mean_,
@@ -266,7 +266,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         seeds = read_seeds(self, counts)
         frame = self._frame(X, metadata, counts.shape[0])
         progress = Progress(self.verbose)
-        with single_threaded_blas(), helpers(self.n_jobs):
+        with computing(self.n_jobs):
             bound_kernel = self._bind_kernel(
                 Documents(counts.shape[0], frame, counts, y, self.n_jobs)
             )
@@ -414,11 +414,11 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return predict.infer_new(counts, prior, parameters.beta_T, self.doc_tol, self.n_jobs), prior
 
     def _theta(self, counts: csr_matrix, new: Any) -> Array:
-        with single_threaded_blas(), helpers(self.n_jobs):
+        with computing(self.n_jobs):
             return expected_theta(self._infer(counts, new)[0], self.n_jobs)
 
     def _theta_with_std(self, counts: csr_matrix, new: Any) -> tuple[Array, Array]:
-        with single_threaded_blas(), helpers(self.n_jobs):
+        with computing(self.n_jobs):
             posterior, prior = self._infer(counts, new)
             spread = theta_spread(counts, prior, self._parameters().beta_T, posterior, self.n_jobs)
             return expected_theta(posterior, self.n_jobs), spread

@@ -121,7 +121,10 @@ class Explanation:
     def effect(
         self, term: int, places: Placement | None, level: float, versus: int | None = None
     ) -> Effect:
-        """At new documents, or at the training documents; as difference to the place numbered `versus` if given."""
+        """At new documents, or at the training documents.
+
+        Or differences between the places before the one numbered `versus` and those from there on, one or as many.
+        """
         mean = self._at(term, places, self.means[term])
         average = _average(self.structures[term], self.means[term])
         centre = _centred(mean - average)[:, 0]
@@ -204,7 +207,7 @@ class Explanation:
 
     @staticmethod
     def _compared(values: Array, versus: int | None) -> Array:
-        return values if versus is None else values[:versus] - values[versus : versus + 1]
+        return values if versus is None else values[:versus] - values[versus:]
 
 
 class _Moments:
@@ -245,7 +248,7 @@ def _varying(F: Array) -> Array:
 
 
 def _dot(features: Features, weights: Array) -> Array:
-    flat = features.dot(weights.reshape(len(weights), -1))
+    flat = features.dot(weights.reshape(len(weights), weights.shape[1] * weights.shape[2]))
     return np.asarray(flat).reshape(len(flat), *weights.shape[1:])
 
 

@@ -1,6 +1,6 @@
 """What a fitted kernel does to the topics: effects and shares of variation, as tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,23 @@ from gptm._types import Array
 from gptm._validation import check_number, is_real
 from gptm.draws import Gaussian, Posterior
 from gptm.effects import Explanation
+from gptm.em import Coregionalization
 from gptm.kernels import BoundKernel, Documents, Kernel
 from gptm.kernels.algebra import Scaled, Sum
 from gptm.operators import Placement
-from gptm.parallel import helpers, single_threaded_blas
+from gptm.parallel import computing
 from gptm.predict import Parameters
 from gptm.refit import Fitted, refit
 from gptm.seeds import topic_numbers
+from gptm.settings import read_settings, tell_unseen
 
 N_DRAWS = 200
 UNEXPLAINED = "unexplained"
+_RESULTS = [
+    "term",
+    "topic",
+    *(f"{name}{end}" for name in ("contrast", "share") for end in ("", "_low", "_high")),
+]
 _MOST_ENTRIES = 2 * 10**5  # documents times topics beyond which draws become fewer
 
 
@@ -37,6 +44,7 @@ class Explaining:
     topic_covariance: str
     learn_kernel: bool
     inference: str
+    coregionalization: Coregionalization
     n_jobs: int | None
     _bound_kernel: BoundKernel
     _counts: csr_matrix
@@ -77,7 +85,7 @@ class Explaining:
         """
         explanation = self._explanation()
         _check_level(level)
-        with single_threaded_blas(), helpers(self.n_jobs):
+        with computing(self.n_jobs):
             found = explanation.shares(level)
         labels = [*self.terms_, UNEXPLAINED]
         K = found.mean.shape[1] - 1
@@ -115,8 +123,9 @@ class Explaining:
         at : value, sequence, dict or DataFrame, optional
             Settings of the term's columns, seen in training or not. By default `n_points` even steps along a number
             or date, all levels of a category, and otherwise the training documents.
-        versus : value, dict or DataFrame, optional
-            One more setting: all numbers are then differences to it.
+        versus : value, sequence, dict or DataFrame, optional
+            One more setting, or as many as `at` has: all numbers are then differences to it. Columns that it leaves
+            out are as in `at`: `versus={"party": "Whig"}` compares parties at each date.
         level : float, default=0.9
             Probability of the bands, which hold for each value on its own.
         n_points : int, default=50
@@ -124,10 +133,10 @@ class Explaining:
         Returns
         -------
         DataFrame
-            One row per topic and setting: term, topic, the columns of the setting (or `document`, a position), then
-            contrast, contrast_low, contrast_high: the term's part of the topic's logit, relative to the mean of
-            all topics and to the average training document; and share, share_low, share_high: the
-            expected share of the topic among documents there, all else as in the corpus.
+            One row per topic and setting: term, topic, the columns of the setting (or `document`, a position; a name
+            that is taken gets "_at" behind it), then contrast, contrast_low, contrast_high: the term's part of the
+            topic's logit, relative to the mean of all topics and to the average training document; and share,
+            share_low, share_high: the expected share of the topic among documents there, all else as in the corpus.
 
         Notes
         -----
@@ -151,7 +160,7 @@ class Explaining:
         number = self._term_number(term)
         topics = range(len(self.components_)) if topic is None else topic_numbers(self, topic)
         bound = explanation.bounds[number]
-        settings = bound.settings(n_points) if at is None else self._settings(bound, at, "at")
+        settings = bound.settings(n_points) if at is None else read_settings(bound, at, "at")
         if versus is not None and settings is None:
             raise ValueError(
                 f"versus= needs settings of the term {self.terms_[number]!r} to compare with; give them as at=."
@@ -162,17 +171,14 @@ class Explaining:
         if settings is not None:
             shown, asked = settings, settings
             if versus is not None:
-                other = self._settings(bound, versus, "versus")
-                if len(other) != 1:
-                    raise ValueError(f"versus must be one setting; got {len(other)}.")
-                bound.read(
-                    Documents(1, other)
-                )  # beside others, a column that it lacks would be missing
+                other = read_settings(bound, versus, "versus", beside=settings)
                 asked = pd.concat([settings, other], ignore_index=True)
                 position = len(settings)
+            tell_unseen(bound, asked)
             places = bound.place(bound.read(Documents(len(asked), asked)))
-        with single_threaded_blas(), helpers(self.n_jobs):
+        with computing(self.n_jobs):
             found = explanation.effect(number, places, level, position)
+        shown = shown.rename(columns={name: f"{name}_at" for name in _RESULTS})
         parts = []
         for one in topics:
             table = pd.DataFrame({"term": self.terms_[number], "topic": one}, index=shown.index)
@@ -201,7 +207,7 @@ class Explaining:
         if known is None:
             D, K = self.doc_variance_.shape
             n_draws = int(np.clip(N_DRAWS * _MOST_ENTRIES / (D * K), 40, N_DRAWS))
-            with single_threaded_blas(), helpers(self.n_jobs):
+            with computing(self.n_jobs):
                 there = self.doc_lengths_[self.doc_lengths_ > 0]
                 n_words = float(there.mean()) if len(there) else 1.0
                 known = Explanation(*self._refitted(), n_words, n_draws)
@@ -223,6 +229,7 @@ class Explaining:
             fit_mean=self.fit_mean,
             learn_covariance=self.topic_covariance == "full",
             learn_kernel=self.learn_kernel and self.inference == "variational",
+            coregionalization=self.coregionalization,
             n_jobs=self.n_jobs,
         )
 
@@ -244,43 +251,12 @@ class Explaining:
             return by_column[0]
         raise ValueError(f"term must be one of {labels}, or its number; got {term!r}.")
 
-    def _settings(self, bound: BoundKernel, at: Any, name: str) -> pd.DataFrame:
-        """Values of a term's columns as a table."""
-        columns = bound.kernel.column_names()
-        if not columns:
-            raise ValueError(
-                f"{bound.kernel!r} reads no column, so {name}= says nothing to it; its effect is shown per document."
-            )
-        if isinstance(at, pd.DataFrame):
-            return at.reset_index(drop=True)
-        if isinstance(at, Mapping):
-            rows = {key: _listed(value) for key, value in at.items()}
-            lengths = {len(value) for value in rows.values()} - {1} or {1}
-            if not rows or len(lengths) > 1:
-                raise ValueError(
-                    f"{name}= must hold values of the columns {', '.join(map(repr, columns))}, the same number of each "
-                    f"or one; got {at!r}."
-                )
-            n = lengths.pop()
-            return pd.DataFrame({key: value * (n // len(value)) for key, value in rows.items()})
-        if len(columns) > 1:
-            raise ValueError(
-                f"{bound.kernel!r} reads the columns {', '.join(map(repr, columns))}; give {name}= as a dict or a "
-                "DataFrame with all of them."
-            )
-        return pd.DataFrame({columns[0]: _listed(at)})
-
 
 def _check_level(level: Any) -> None:
     if not (is_real(level) and 0 < level < 1):
         raise ValueError(
             f"level must be a probability between 0 and 1, such as 0.9; got {level!r}."
         )
-
-
-def _listed(value: Any) -> list[Any]:
-    several = isinstance(value, list | tuple | range | np.ndarray | pd.Series | pd.Index)
-    return list(value) if several and np.shape(np.asarray(value, dtype=object)) else [value]
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:

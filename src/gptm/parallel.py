@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -127,14 +126,28 @@ def by_rows(function: Callable[[slice], None], n: int) -> None:
     ordered_map(lambda piece, _: function(piece), pieces, _helpers.get())
 
 
+PATIENCE = 0.2  # seconds: on Windows Ctrl-C goes unnoticed while a thread is waited for
+
+
 def interruptible(function: Callable[[], Result]) -> Result:
     """The result of `function()`, run aside so that Ctrl-C need not wait for a long library call."""
-    pool = ThreadPoolExecutor(1)
-    context = copy_context()  # `helpers` holds there too
-    try:
-        return pool.submit(context.run, function).result()
-    finally:
-        pool.shutdown(wait=False)
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(function())
+        except BaseException as error:
+            errors.append(error)
+
+    # `helpers` holds there too. The interpreter does not wait for a daemon when it ends, as it would for a pool.
+    thread = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(PATIENCE)
+    if errors:
+        raise errors.pop()
+    return results[0]
 
 
 _blas_lock = threading.Lock()
@@ -189,6 +202,13 @@ def _forget_blas_users() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_blas_users)
+
+
+@contextmanager
+def computing(n_jobs: int | None) -> Iterator[None]:
+    """Inside the block, our own threads share the work, `n_jobs` of them, and BLAS starts none."""
+    with single_threaded_blas(), helpers(n_jobs):
+        yield
 
 
 def row_product(A: Array, X: Array) -> Array:

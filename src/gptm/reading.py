@@ -13,7 +13,7 @@ from gptm._validation import check_choice, check_number
 from gptm.corpus import Corpus
 from gptm.estep import Posterior, expected_theta
 from gptm.kernels import BoundKernel
-from gptm.parallel import helpers, single_threaded_blas
+from gptm.parallel import computing
 from gptm.seeds import topic_numbers
 
 
@@ -158,7 +158,7 @@ class Reading:
         check_choice("of", of, ("residual", "prior"))
         covariance = self.topic_covariance_
         if of == "prior":
-            with single_threaded_blas(), helpers(self.n_jobs):
+            with computing(self.n_jobs):
                 variance = self._bound_kernel.mean_diagonal()
             covariance = covariance + variance * self._kernel_parameters()[0]
         return tables.correlation_table(covariance)

@@ -133,6 +133,9 @@ class SumBound(CompositeBound):
     def own_part(self) -> float:
         return sum(bound.own_part for bound in self.bounds)
 
+    def shared_variances(self) -> Array:
+        return np.sum([bound.shared_variances() for bound in self.bounds], axis=0)
+
     def gram(self) -> Array:
         return np.sum([bound.gram() for bound in self.bounds], axis=0)
 
@@ -174,6 +177,9 @@ class ScaledBound(CompositeBound):
     def own_part(self) -> float:
         return self.kernel.scale * self.bounds[0].own_part
 
+    def shared_variances(self) -> Array:
+        return self.kernel.scale * self.bounds[0].shared_variances()
+
     def gram(self) -> Array:
         return self.kernel.scale * self.bounds[0].gram()
 
@@ -214,6 +220,18 @@ class ProductBound(CompositeBound, PointBound):
 
     def alone(self) -> np.ndarray:
         return np.any([bound.alone() for bound in self.bounds], axis=0)
+
+    def shared_variances(self) -> Array:
+        return np.prod([b.shared_variances() + b.own_part for b in self.bounds], axis=0)
+
+    def own_variances(self) -> Array:
+        """A sum among the factors may miss values in some of its terms: these leave a document to itself."""
+        own = super().own_variances()
+        total = self.own_gram(self.training, joint=False)
+        missing = total - self.shared_variances()
+        some = ~self.alone() & (missing > 1e-9 * total)  # and not mere rounding
+        own[some] += missing[some]
+        return own
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
         same = np.equal.outer(rows, others)

@@ -146,7 +146,10 @@ class Kernel(ABC):
 
         other = _as_kernel(other)
         if isinstance(other, Kernel):
-            return Product(self, other)
+            # A number in front of a factor is one in front of the product.
+            inside = [part.kernel if isinstance(part, Scaled) else part for part in (self, other)]
+            scales = [part.scale for part in (self, other) if isinstance(part, Scaled)]
+            return Scaled(float(np.prod(scales)), Product(*inside)) if scales else Product(*inside)
         if isinstance(other, int | float | np.number):
             return Scaled(float(other), self)
         raise TypeError(f"a kernel can be multiplied by a number or a kernel; got {other!r}.")
@@ -290,6 +293,11 @@ class BoundKernel(ABC):
     def _written_out(self) -> Array:
         check_memory(self.n, self.kernel)
         return self.structure.to_dense()
+
+    def shared_variances(self) -> Array:
+        """(n,) what of each training document's variance others may share."""
+        variances = self.own_gram(self.training, joint=False) - self.own_part
+        return np.where(self.alone(), 0.0, variances)
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
         """Training documents against training documents, each pair taken as two, without `own_part`."""

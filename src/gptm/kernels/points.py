@@ -39,9 +39,8 @@ class PointBound(BoundKernel):
 
     @cached_property
     def structure(self) -> Structure:
-        alone = self.alone()
-        own = np.where(alone, self.own_gram(self.training, joint=False), self.own_part)
-        if alone.all():
+        own = self.own_variances()
+        if self.alone().all():
             return Structure(self.n, None, own)
         _, groups = self._groups
         table = self._factor.table
@@ -49,6 +48,10 @@ class PointBound(BoundKernel):
         if pointers is None:
             table = table[groups]
         return Structure(self.n, Features([Block(pointers, table)]), own)
+
+    def own_variances(self) -> Array:
+        """(n,) what each training document shares with no other."""
+        return np.where(self.alone(), self.own_gram(self.training, joint=False), self.own_part)
 
     def place(self, new: Any, joint: bool = False) -> Placement:
         total = self.own_gram(new, joint)
