@@ -328,6 +328,13 @@ def test_kinds_of_columns(values, kind):
         assert len(found["values"]) == 3
 
 
+def test_whole_numbers_keep_all_their_digits():
+    column = plain.describe_column(pd.Series([12_345_678, 1, None]), "number in the archive")
+    assert column["values"] == [12_345_678, 1, None]
+    column = plain.describe_column(pd.Series([0.123456789, 1, None]), "size")
+    assert column["values"] == [0.123457, 1, None]
+
+
 def test_columns_of_many_different_texts_are_no_categories():
     names = pd.Series([f"name {i}" for i in range(80)])
     assert plain.describe_column(names, "name")["kind"] == "text"
@@ -400,6 +407,9 @@ def test_scores_of_a_dict_a_table_and_a_comparison(corpus):
         (k.RBF("size", "date", length_scale=[2.0, 3652.4]), "about 2 and 10 years"),
         (k.Periodic("date", period="1y"), "cycle in date, of length 1 year"),
         (k.Periodic("size", period=3.0), "of length 3"),
+        (k.Periodic("size", period=2.5e6), "of length 2.5 million"),
+        (k.RBF("size", length_scale=2.234e8), "fades over about 223 million."),
+        (k.NearestNeighbors(1), "like the one nearest to it by their words"),
         (k.Linear("size", "date"), "Topics rise or fall steadily with size and date"),
         (k.Categorical("party", name="who"), "Who: documents with the same party are alike."),
         (k.MustLink("party"), "same label (party) belong together"),
@@ -430,6 +440,33 @@ def test_kernels_in_words(kernel, words):
     (sentence,) = kernel_sentences(model)
     assert words in sentence
     assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-2.5, "-2.5"),
+        (1990.0, "1990"),
+        (12_345.0, "12,300"),
+        (999_999.0, "1 million"),
+        (-2.234e8, "-223 million"),
+        (7.01e9, "7.01 billion"),
+        (5e13, "50 trillion"),
+        (2e20, "2 × 10²⁰"),
+        (0.00012, "0.00012"),
+        (7.1e-12, "7.1 × 10⁻¹²"),
+        (np.inf, "inf"),
+    ],
+)
+def test_numbers_in_prose(value, text):
+    assert plain.readable(value) == text
+
+
+def test_numbers_in_prose_keep_the_digits_asked_for():
+    assert plain.readable(365.25, 6) == "365.25"
+    assert plain.readable(12_345.5, 6) == "12,345.5"
+    assert report_effects._level(2.2345e8) == "223.4 million"
 
 
 def test_sums_are_told_term_by_term(model):
@@ -640,6 +677,22 @@ def test_sections_and_landmarks(page):
     labelled = set(re.findall(r'<label for="([^"]+)"', page))
     for control in re.findall(r'<(?:select|input)[^>]* id="([^"]+)"', page):
         assert control in labelled
+
+
+def test_one_of_a_kind_is_singular(page):
+    model = fit(CTM(1, init="random", random_state=0, max_iter=1), np.ones((1, 1)))
+    found = report_data(model)
+    assert found["title"] == "1 topic in 1 document"
+    one = render_page(found)
+    text = " ".join(re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style).*", "", one)).split())
+    assert "1 topic from 1 word in 1 document." in text
+    assert "after 1 iteration;" in text
+    assert not re.search(r"\b1 (topics|words|documents|iterations)", text)
+    for name in ("document", "word", "different word", "topic"):
+        assert f"<dt>{name}</dt><dd>1</dd>" in one
+        assert f"<dt>{name}s</dt>" in page
+    assert "4 topics from " in page
+    assert re.search(r"after each of \d+ iterations;", page)
 
 
 def test_the_table_of_topics_needs_no_script(page, data):

@@ -1,5 +1,6 @@
 """The report in a browser: it opens, its parts are linked, it can be searched, and it fits a phone."""
 
+import itertools
 import json
 import shutil
 import time
@@ -184,6 +185,16 @@ def test_one_topic_and_one_document(browser, tmp_path):
     browser.open(write_report(data, tmp_path / "one.html").as_uri())
     browser.click("#topic-list button")
     assert browser.messages() == []
+
+
+def test_one_of_a_kind_is_singular(browser, tmp_path):
+    X = np.ones((1, 3))
+    data = report_data(fit(CTM(1, init="random", random_state=0, max_iter=2), X), texts=["zebra"])
+    browser.open(write_report(data, tmp_path / "singular.html").as_uri())
+    type_query(browser, "zebra")
+    assert "0 words and 1 document, found by beginning" in browser.text("#search-count")
+    labels = "return [...document.querySelectorAll('[aria-label]')].map(e => e.ariaLabel)"
+    assert {"Map of 1 document", "Graph of 1 topic, 0 pairs joined"} <= set(browser.run(labels))
 
 
 def test_a_browser_that_cannot_unpack_says_so(browser, address):
@@ -408,6 +419,115 @@ def test_a_hundred_thousand_dots_are_drawn_smoothly(browser, data, tmp_path):
     assert browser.messages() == []
 
 
+# Names that are long
+
+
+LONG = [
+    "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz",
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+    "Bundesministerium für Ernährung, Landwirtschaft und Verbraucherschutz",
+    "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
+]
+
+
+@pytest.fixture(scope="module")
+def long_address(data, tmp_path_factory):
+    """The page with long labels of topics and long categories."""
+    topics = [topic | {"label": ", ".join([LONG[i]] * 3)} for i, topic in enumerate(data["topics"])]
+    terms = list(data["effects"]["terms"])
+    terms[1] = terms[1] | {"levels": LONG[1:]}
+    effects = data["effects"] | {"terms": terms}
+    long = data | {"topics": topics, "effects": effects}
+    return write_report(long, tmp_path_factory.mktemp("long") / "long.html").as_uri()
+
+
+@pytest.fixture
+def painted(browser):
+    """Names painted onto the map of the pages opened from now on: text, left, top, right, bottom."""
+    script = """
+        window.painted = [];
+        const paint = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            const half = this.measureText(text).width / 2, size = parseFloat(/([\\d.]+)px/.exec(this.font)[1]);
+            window.painted.push([text, x - half, y - size / 2, x + half, y + size / 2]);
+            paint.call(this, text, x, y);
+        };
+        const clear = CanvasRenderingContext2D.prototype.clearRect;
+        CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+            window.painted = [];
+            clear.apply(this, box);
+        };"""
+    added = browser.driver.execute_cdp_cmd(
+        "Page.addScriptToEvaluateOnNewDocument", {"source": script}
+    )
+    yield lambda: browser.settle() or browser.run("return window.painted")
+    browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+@pytest.mark.parametrize("size", [(1400, 900), PHONE, (320, 600)])
+@pytest.mark.parametrize("fragment", ["", "#topic=2"])
+def test_names_on_the_map_stay_inside_and_apart(browser, long_address, painted, size, fragment):
+    browser.open(long_address + fragment, size)
+    for place in ("#map-reset", "#map-in", "#map-in"):
+        browser.click(place)
+        names = painted()
+        assert names or place == "#map-in"
+        canvas = browser.find("#map-canvas").rect
+        for text, left, top, right, bottom in names:
+            assert len(text) > 3
+            assert left >= 0
+            assert top >= 0
+            assert right <= canvas["width"]
+            assert bottom <= canvas["height"]
+        for one, other in itertools.combinations(names, 2):
+            beside = one[1] >= other[3] or other[1] >= one[3]
+            assert beside or one[2] >= other[4] or other[2] >= one[4], (one[0], other[0])
+    assert browser.messages() == []
+
+
+def test_short_names_on_the_map_are_whole(page, address, painted, data):
+    page.open(address)
+    assert {name[0] for name in painted()} <= {topic["label"] for topic in data["topics"]}
+
+
+@pytest.mark.parametrize("size", [(1400, 900), PHONE])
+def test_names_in_charts_are_cut_to_the_room_they_have(browser, long_address, size):
+    browser.open(long_address, size)
+    browser.settle()
+    outside = """
+        return [...document.querySelectorAll('svg .name, svg .tick, svg .node-name')].filter(e => {
+            const text = e.getBoundingClientRect(), chart = e.closest('svg').getBoundingClientRect();
+            return text.left < chart.left - 1 || text.right > chart.right + 1;
+        }).map(e => e.textContent)"""
+    assert browser.run(outside) == []
+    names = browser.texts("#effect-terms .term:nth-child(2) .name")
+    titles = browser.texts("#effect-terms .term:nth-child(2) .chart g title")
+    assert len(names) == len(titles) == 3
+    for name, title in zip(names, titles, strict=True):
+        assert title.split(": ")[0] in LONG
+        assert title.startswith(name.rstrip("…"))
+        assert 4 < len(name) < 80
+    assert any(name.endswith("…") for name in names)
+
+
+# Numbers that are large
+
+
+def test_large_numbers_on_axes(browser, data, tmp_path):
+    date, *others = data["effects"]["terms"]
+    series = [one | {"x": (1e8 * np.arange(1, 8)).tolist()} for one in date["series"]]
+    term = date | {"term": "people", "along": "people", "date": False, "series": series}
+    effects = data["effects"] | {"terms": [term, *others]}
+    overview = data["overview"] | {"bound": [-2_000_400.0, -2_000_100.0, -2_000_050.0]}
+    large = data | {"effects": effects, "overview": overview}
+    browser.open(write_report(large, tmp_path / "large.html").as_uri())
+    ticks = browser.texts("#effect-terms .term:first-child .chart .tick")
+    assert {"100 M", "200 M", "700 M"} <= set(ticks)
+    ticks = browser.texts("#bound-chart .tick")
+    assert "−2.0002 M" in ticks
+    assert len(ticks) == len(set(ticks))  # none is rounded to another's text
+
+
 # Correlations and effects
 
 
@@ -462,6 +582,40 @@ def test_search_finds_words_and_documents(page, corpus):
     assert page.pixels() != before  # they are ringed on the map
     page.click("#search-more")
     assert len(page.all("#search-documents li")) == min(40, expected)
+
+
+def test_search_finds_what_the_metadata_say(page, corpus):
+    type_query(page, "RIGHT")
+    expected = int((corpus.metadata["party"] == "right").sum())
+    assert f"0 words and {expected} documents" in page.text("#search-count")
+    assert set(page.texts("#search-documents .about mark")) == {"right"}
+    type_query(page, "right 1952-")
+    inside = corpus.metadata["party"].eq("right") & corpus.metadata["date"].dt.year.eq(1952)
+    count = int(inside.sum())
+    assert f"and {count} document{'' if count == 1 else 's'}," in page.text("#search-count")
+
+
+def test_search_finds_metadata_where_there_are_no_texts(browser, data, tmp_path):
+    documents = data["documents"] | {"text": None, "id": None}
+    browser.open(write_report(data | {"documents": documents}, tmp_path / "bare.html").as_uri())
+    type_query(browser, "right")
+    assert "found by metadata" in browser.text("#search-count")
+    assert len(browser.all("#search-documents li")) == 20
+
+
+def test_ids_that_are_a_column_too_are_shown_once(browser, data, tmp_path):
+    ids = {"name": "id", "kind": "text", "values": data["documents"]["id"]}
+    documents = data["documents"] | {"metadata": [ids, *data["documents"]["metadata"]]}
+    path = write_report(data | {"documents": documents}, tmp_path / "ids.html")
+    browser.open(f"{path.as_uri()}#document=5")
+    for about in browser.texts("#topic-documents .about"):
+        name, rest = about.split(" · ", 1)
+        assert name not in rest
+        assert rest.startswith("date ")
+    assert browser.texts("#map-document dt")[0] == "date"
+    browser.click("#map-details summary")
+    browser.wait(lambda: browser.all("#map-table tbody tr"))
+    assert browser.texts("#map-table thead th")[:2] == ["document", "date"]
 
 
 def test_search_inside_the_chosen_topic(page, corpus, model):

@@ -19,7 +19,7 @@ from gptm.report.documents import (
 )
 from gptm.report.effects import explain
 from gptm.report.layout import graph_layout
-from gptm.report.plain import clean_text, fixed, rounded
+from gptm.report.plain import clean_text, counted, fixed, rounded
 from gptm.report.wording import kernel_code, kernel_sentences
 from gptm.selection.paired import written_changes
 
@@ -75,7 +75,7 @@ def report_data(
     ):
         topic["typical"] = documents
     effects, variance = explain(model, _labels(len(theta), known_texts, ids))
-    heading = title or f"{len(topics)} topics in {len(theta):,} documents"
+    heading = title or f"{counted(len(topics), 'topic')} in {counted(len(theta), 'document')}"
     return {
         "title": clean_text(heading),
         "generator": f"gptm {gptm.__version__}",

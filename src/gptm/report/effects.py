@@ -9,7 +9,7 @@ import pandas as pd
 
 from gptm._warnings import warn
 from gptm.metadata import is_date, is_number, numbers
-from gptm.report.plain import clean_text, fixed, rounded
+from gptm.report.plain import clean_text, fixed, readable, rounded
 
 LEVEL = 0.9  # of all intervals
 N_POINTS = 100  # along a column: fewer are seen as corners
@@ -137,7 +137,7 @@ def _joined(table: pd.DataFrame, columns: list[str]) -> np.ndarray:
 def _level(value: Any) -> str:
     if isinstance(value, pd.Timestamp):
         return value.date().isoformat()
-    return f"{value:.4g}" if isinstance(value, float) else clean_text(value, 80)
+    return readable(value, 4) if isinstance(value, float) else clean_text(value, 80)
 
 
 def _spread(names: list[str], n: int) -> list[str]:

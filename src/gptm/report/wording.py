@@ -8,7 +8,7 @@ import numpy as np
 from gptm import kernels as k
 from gptm.kernels.algebra import Product, Scaled, Sum
 from gptm.metadata import parse_days
-from gptm.report.plain import clean_text
+from gptm.report.plain import clean_text, readable
 
 _DAYS_IN_YEAR = 365.2425
 
@@ -82,7 +82,7 @@ def _phrase(kernel: Any, dates: set[str]) -> str:
         return f"documents close in {columns} are alike; the likeness fades over about {scale}"
     if isinstance(kernel, k.Periodic):
         period = parse_days(kernel.period)
-        length = _duration(period) if dates & set(kernel.columns) else f"{period:g}"
+        length = _duration(period) if dates & set(kernel.columns) else readable(period, 6)
         return f"documents at the same point of a cycle in {columns}, of length {length}, are alike"
     return _other_phrase(kernel, columns)
 
@@ -100,7 +100,8 @@ def _other_phrase(kernel: Any, columns: str) -> str:
         return f"documents that are linked{by} are alike"
     if isinstance(kernel, k.NearestNeighbors):
         by = f"in {columns}" if columns else "by their words"
-        return f"each document is like the {kernel.n_neighbors} nearest to it {by}"
+        nearest = "one" if kernel.n_neighbors == 1 else kernel.n_neighbors
+        return f"each document is like the {nearest} nearest to it {by}"
     if isinstance(kernel, k.Embedding):
         return f"documents with similar vectors ({columns}) are alike"
     if isinstance(kernel, k.Precomputed):
@@ -115,7 +116,7 @@ def _other_phrase(kernel: Any, columns: str) -> str:
 def _lengths(kernel: Any, dates: set[str]) -> str:
     scales = np.broadcast_to(np.atleast_1d(kernel.length_scale), (len(kernel.columns),))
     pairs = zip(kernel.columns, scales, strict=True)
-    texts = [_duration(value) if name in dates else f"{value:.3g}" for name, value in pairs]
+    texts = [_duration(value) if name in dates else readable(value) for name, value in pairs]
     return _listed(list(dict.fromkeys(texts)))
 
 
@@ -123,7 +124,7 @@ def _duration(days: float) -> str:
     for unit, length in (("year", _DAYS_IN_YEAR), ("month", _DAYS_IN_YEAR / 12), ("day", 1.0)):
         if days >= 0.95 * length or unit == "day":
             amount = days / length
-            text = f"{amount:.0f}" if amount >= 9.95 else f"{amount:.2g}"
+            text = f"{amount:.0f}" if 9.95 <= amount < 1e4 else readable(amount, 2)
             return f"{text} {unit}{'' if text == '1' else 's'}"
     raise AssertionError("days are the last unit")
 

@@ -43,10 +43,14 @@ function yearStart(year) {
   return start.getTime() / DAY;
 }
 
-function numberText(value) {
+const LARGE = [[1e12, "T"], [1e9, "B"], [1e6, "M"]]; // trillions, billions, millions
+// With as many digits as tell it from a number one step away, where steps are known.
+function numberText(value, step = null) {
   const size = Math.abs(value);
-  if (size >= 1e6) return minus(`${+(value / 1e6).toPrecision(4)} m`);
-  if (size >= 1e4) return minus(whole(Math.round(value)));
+  const [unit, sign] = LARGE.find(([least]) => size >= least) ?? [1, ""];
+  const decimals = step ? Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / unit) - 1e-9))) : 0;
+  if (sign) return minus(`${step ? +(value / unit).toFixed(decimals) : +(value / unit).toPrecision(4)} ${sign}`);
+  if (size >= 1e4) return minus(whole(step ? +value.toFixed(decimals) : Math.round(value)));
   return minus(String(+value.toPrecision(5)));
 }
 
@@ -83,11 +87,14 @@ const MEASURES = {
   contrast: { from: null, text: (value) => decimal(value, 2) },
 };
 
+const TICK_SIZE = 12; // pixels, as in the style sheet
+const NAME_SIZE = 13;
+
 // All ticks of an axis with the same number of digits.
 function tickText(measure, ticks) {
-  if (!measure) return numberText;
-  const unit = measure === "share" ? 0.01 : 1;
   const step = ticks.length > 1 ? ticks[1] - ticks[0] : 1;
+  if (!measure) return (value) => numberText(value, ticks.length > 1 ? step : null);
+  const unit = measure === "share" ? 0.01 : 1;
   const digits = Math.max(0, Math.min(4, Math.ceil(-Math.log10(step / unit) - 1e-9)));
   return (value) => (measure === "share" ? percent(value, digits) : decimal(value, digits));
 }
@@ -101,7 +108,7 @@ function curveChart({ width, height, lines, dates, measure, label, small }) {
   if (top === bottom) top = bottom + 1;
   const ticks = small ? [] : niceTicks(bottom, top, 4);
   const text = tickText(measure, ticks);
-  const room = 14 + 7.2 * Math.max(...ticks.map((at) => text(at).length), 0);
+  const room = 14 + Math.max(...ticks.map((at) => textWidth(text(at), fontOf(TICK_SIZE))), 0);
   const margin = small ? { top: 6, right: 6, bottom: 6, left: 6 } : { top: 14, right: 18, bottom: 28, left: room };
   const x = scale(low, high, margin.left, width - margin.right);
   const y = scale(bottom, top, height - margin.bottom, margin.top);
@@ -114,7 +121,8 @@ function curveChart({ width, height, lines, dates, measure, label, small }) {
       );
     }
     const count = Math.max(2, Math.floor(width / 110));
-    const marks = dates ? dateTicks(low, high, count) : niceTicks(low, high, count).map((at) => ({ at, text: numberText(at) }));
+    const numbers = dates ? [] : niceTicks(low, high, count);
+    const marks = dates ? dateTicks(low, high, count) : numbers.map((at) => ({ at, text: tickText(null, numbers)(at) }));
     for (const mark of marks) {
       chart.append(svg("text", { class: "tick", x: x(mark.at), y: height - 8, "text-anchor": "middle" }, mark.text));
     }
@@ -160,7 +168,8 @@ function withReadout({ chart, x, margin }, { width, height, lines, say }) {
 // Rows of dots with whiskers, names at the left.
 function dotChart({ width, rows, measure, label, small, colour: stroke }) {
   const line = small ? Math.max(3, Math.min(10, 74 / Math.max(rows.length, 1))) : 24;
-  const room = small ? 6 : Math.min(0.42 * width, Math.max(...rows.map((row) => 7.2 * row.name.length), 40) + 12);
+  const font = fontOf(NAME_SIZE);
+  const room = small ? 6 : Math.min(0.42 * width, Math.max(...rows.map((row) => textWidth(row.name, font)), 40) + 16);
   const margin = { top: small ? 4 : 4, right: small ? 6 : 18, bottom: small ? 4 : 26, left: room };
   const height = margin.top + margin.bottom + line * rows.length;
   let [low, high] = extent(rows.map((row) => [row.value, row.low, row.high]));
@@ -188,7 +197,7 @@ function dotChart({ width, rows, measure, label, small, colour: stroke }) {
         "g",
         {},
         svg("title", {}, title),
-        small ? null : svg("text", { class: "name", x: room - 10, y: y + 4, "text-anchor": "end" }, short(row.name, Math.floor(room / 7.2))),
+        small ? null : svg("text", { class: "name", x: room - 10, y: y + 4, "text-anchor": "end" }, shortTo(row.name, room - 14, font)),
         svg("line", { class: "whisker", x1: x(row.low), x2: x(row.high), y1: y, y2: y, stroke }),
         svg("circle", { cx: x(row.value), cy: y, r: small ? Math.min(2.5, line / 2) : 5, fill: stroke }),
       ),

@@ -24,12 +24,33 @@ function percent(value, digits = 1) {
 const minus = (text) => text.replace("-", "−");
 const decimal = (value, digits = 2) => (missing(value) ? "–" : minus(value.toFixed(digits)));
 const whole = (value) => value.toLocaleString("en-GB");
+const counted = (count, name) => `${whole(count)} ${name}${count === 1 ? "" : "s"}`;
 const DAY = 864e5;
 function dateText(days) {
   return missing(days) ? "–" : new Date(days * DAY).toISOString().replace(/^[+]?0*(\d{4,})/, "$1").slice(0, 10);
 }
 function short(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
+}
+
+// Text as wide as it will be drawn: letters differ too much in width to be counted.
+const ruler = document.createElement("canvas").getContext("2d");
+const fontOf = (size, weight = 400) => `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
+function textWidth(text, font) {
+  ruler.font = font;
+  return ruler.measureText(text).width;
+}
+function shortTo(text, width, font) {
+  if (textWidth(text, font) <= width) return text;
+  const letters = Array.from(text); // whole letters, where one takes two places of a string
+  const cut = (count) => `${letters.slice(0, count).join("").replace(/[\s,;]+$/, "")}…`;
+  let [fits, wide] = [0, letters.length];
+  while (wide - fits > 1) {
+    const middle = (fits + wide) >> 1;
+    if (textWidth(cut(middle), font) <= width) fits = middle;
+    else wide = middle;
+  }
+  return cut(fits);
 }
 
 // Colours come from the style sheet, so that dark mode and print have their own.
@@ -123,8 +144,16 @@ function documentName(row) {
   return id ? id[row] : `Document ${position[row]}`;
 }
 
+// Many tables have the ids as a column too: a document's name says it already.
+let newColumns = null; // columns of metadata that say more
+function metadataColumns() {
+  const { id, metadata } = data.documents;
+  newColumns ??= metadata.filter((column) => !id || !id.length || id.some((name, row) => name !== valueText(column, row)));
+  return newColumns;
+}
+
 function metadataText(row) {
-  return data.documents.metadata
+  return metadataColumns()
     .map((column) => [column.name, valueText(column, row)])
     .filter(([, value]) => value !== "–");
 }
@@ -152,14 +181,14 @@ function topicButton(topic, share) {
   );
 }
 
-// A document in a list: what is known of it, how it begins, its topics.
-function documentItem(row, text, marked = null) {
-  const about = metadataText(row).map(([name, value]) => `${name} ${value}`).join(" · ");
+// A document in a list: what is known of it, how it begins, its topics. `show` makes what is shown of a text.
+function documentItem(row, text, show = (plain) => plain) {
+  const about = metadataText(row).flatMap(([name, value]) => [` · ${name} `, show(value)]);
   return h(
     "li",
     {},
-    h("p", { class: "about" }, h("a", { href: "#map", onclick: (event) => openOnMap(event, row) }, documentName(row)), about ? ` · ${about}` : ""),
-    text ? h("p", { class: "text", dir: "auto" }, marked ?? text) : null,
+    h("p", { class: "about" }, h("a", { href: "#map", onclick: (event) => openOnMap(event, row) }, show(documentName(row))), about),
+    text ? h("p", { class: "text", dir: "auto" }, show(text)) : null,
     h("p", { class: "pills" }, topicButtons(row)),
   );
 }

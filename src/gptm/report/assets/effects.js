@@ -163,7 +163,7 @@ function startVariance() {
         piece.style.width = `${100 * Math.max(value ?? 0, 0)}%`;
         return piece;
       }));
-      const label = h("span", { class: "stack-name" }, name(row));
+      const label = h("span", { class: "stack-name", title: name(row) }, name(row));
       const amount = h("span", { class: "stack-share" }, percent(explained(row), 0));
       if (row.topic === "all") return h("div", { class: "stack-row all" }, label, bar, amount);
       return h("button", { type: "button", class: "stack-row", "data-topic": row.topic, "aria-pressed": "false", onclick: () => toggleTopic(row.topic) }, label, bar, amount);

@@ -29,7 +29,7 @@ function graphOf(width, least) {
   const { x, y, matrix } = data.correlations;
   const narrow = width < 560;
   const height = Math.round(Math.max(380, Math.min(620, width * (narrow ? 1.15 : 0.55))));
-  const [side, end] = narrow ? [58, 40] : [110, 44];
+  const [side, end] = narrow ? [58, 48] : [110, 66]; // room for names
   const px = (i) => width / 2 + x[i] * (width / 2 - side);
   const py = (i) => height / 2 - y[i] * (height / 2 - end);
   const largest = Math.max(...data.topics.map((topic) => topic.share), 1e-9);
@@ -38,7 +38,7 @@ function graphOf(width, least) {
   matrix.forEach((row, i) => row.forEach((value, j) => j > i && value >= least && pairs.push([i, j, value])));
   const near = new Set(pairs.filter(([i, j]) => i === state.topic || j === state.topic).flatMap(([i, j]) => [i, j]));
   const faded = (i) => state.topic !== null && i !== state.topic && !near.has(i);
-  const chart = svg("svg", { class: "drawn graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Graph of ${data.topics.length} topics, ${pairs.length} pairs joined` });
+  const chart = svg("svg", { class: "drawn graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Graph of ${counted(data.topics.length, "topic")}, ${counted(pairs.length, "pair")} joined` });
   for (const [i, j, value] of pairs) {
     const mine = i === state.topic || j === state.topic;
     chart.append(
@@ -70,11 +70,14 @@ function graphOf(width, least) {
     };
     chart.append(svg("g", attributes, svg("circle", { cx: px(i), cy: py(i), r: radius(i), fill })));
     const words = topic.label.split(", ");
-    const lines = narrow ? words.slice(0, 2) : [words.slice(0, 2).join(", "), ...words.slice(2)];
+    const font = fontOf(TICK_SIZE, chosen ? 700 : 400);
+    const room = 2 * (side - 12);
+    const pair = words.slice(0, 2).join(", ");
+    const lines = narrow ? words.slice(0, 2) : textWidth(pair, font) <= room ? [pair, ...words.slice(2)] : words;
     const at = Math.max(side - 10, Math.min(width - side + 10, px(i)));
     lines.forEach((line, place) => {
       const style = `node-name${chosen ? " chosen" : faded(i) ? " faded" : ""}`;
-      names.append(svg("text", { class: style, x: at, y: py(i) + radius(i) + 13 + 14 * place, "text-anchor": "middle" }, short(line, narrow ? 13 : 26)));
+      names.append(svg("text", { class: style, x: at, y: py(i) + radius(i) + 13 + 14 * place, "text-anchor": "middle" }, shortTo(line, room, font)));
     });
   });
   chart.append(names);

@@ -20,12 +20,17 @@ function startMap() {
   const { metadata, x } = data.documents;
   const choice = byId("map-colour");
   choice.append(h("option", { value: "" }, "largest topic"));
-  for (const column of metadata) if (column.kind !== "text") choice.append(h("option", { value: column.name }, column.name));
+  const told = metadataColumns();
+  for (const column of metadata) {
+    // One colour for each document would tell nothing.
+    if (column.kind === "text" || (column.kind === "category" && !told.includes(column))) continue;
+    choice.append(h("option", { value: column.name }, column.name));
+  }
   choice.addEventListener("change", () => update({ colour: choice.value }));
   indexDots();
   map.centres = topicCentres();
   recolour();
-  byId("map-canvas").setAttribute("aria-label", `Map of ${whole(x.length)} documents`);
+  byId("map-canvas").setAttribute("aria-label", `Map of ${counted(x.length, "document")}`);
   responsive(byId("map-box"), sizeMap);
   listenToMap();
   byId("map-more").addEventListener("click", () => {
@@ -58,7 +63,7 @@ function recolour() {
       map.colours.push(colour(`--c${i}`));
       legend.push({ text: names[i].text, colour: i, topic: names[i].topic });
     }
-    if (names.length > N_COLOURS) legend.push({ text: `${names.length - N_COLOURS} others`, colour: "quiet" });
+    if (names.length > N_COLOURS) legend.push({ text: counted(names.length - N_COLOURS, "other"), colour: "quiet" });
   };
   const steps = (texts) => {
     for (let i = 0; i < N_STEPS; i++) map.colours.push(colour(`--s${i}`));
@@ -256,31 +261,57 @@ function ring(pen, rows, stroke, width) {
   }
 }
 
-// Names of topics where most of their documents are; the larger topic wins where two would overlap.
+// Names of topics where most of their documents are. Where two would overlap, the smaller topic's name makes way, or
+// is left out where it would have to go too far.
 function paintNames(pen) {
-  const size = map.width < 500 ? 11 : 13;
+  const narrow = map.width < 500;
+  const size = narrow ? 11 : 13;
   const taken = [];
   const first = state.topic === null ? [] : [state.topic];
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   pen.lineJoin = "round";
+  pen.lineWidth = 4;
   for (const topic of [...first, ...bySize.filter((other) => other !== state.topic)]) {
     if (!map.centres[topic]) continue;
+    const [px, py] = [toX(map.centres[topic][0]), toY(map.centres[topic][1])];
+    if (px < 0 || py < 0 || px > map.width || py > map.height) continue;
     const chosen = topic === state.topic;
-    pen.font = `${chosen ? 700 : 600} ${size}px system-ui, sans-serif`;
-    const text = data.topics[topic].label;
-    const half = pen.measureText(text).width / 2 + 4;
-    const px = Math.max(half, Math.min(map.width - half, toX(map.centres[topic][0])));
-    const py = toY(map.centres[topic][1]);
-    const box = [px - half, py - 0.75 * size, px + half, py + 0.75 * size];
-    if (py < 0 || py > map.height || taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
+    pen.font = fontOf(size, chosen ? 700 : 600);
+    const { label } = data.topics[topic];
+    const lines = narrow ? [shortTo(label, 0.45 * map.width, pen.font)] : nameLines(label, 0.24 * map.width, pen.font);
+    const box = freeBox(px, py, Math.max(...lines.map((line) => pen.measureText(line).width)) + 8, (1.25 * lines.length + 0.25) * size, taken);
+    if (!box) continue;
     taken.push(box);
-    pen.strokeStyle = colour("--paper");
-    pen.lineWidth = 4;
+    const at = (place) => [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2 + (place - (lines.length - 1) / 2) * 1.25 * size];
+    pen.strokeStyle = colour("--panel");
     pen.globalAlpha = state.topic === null || chosen ? 1 : 0.45;
-    pen.strokeText(text, px, py);
+    lines.forEach((line, place) => pen.strokeText(line, ...at(place)));
     pen.fillStyle = colour(chosen ? "--accent" : "--ink");
-    pen.fillText(text, px, py);
+    lines.forEach((line, place) => pen.fillText(line, ...at(place)));
   }
   pen.globalAlpha = 1;
+}
+
+// One line where there is room, else two: words of a label stay whole where they can.
+function nameLines(label, room, font) {
+  if (textWidth(label, font) <= room) return [label];
+  const words = label.split(", ");
+  if (words.length === 1) return [shortTo(label, room, font)];
+  const upper = (count) => `${words.slice(0, count).join(", ")},`;
+  let count = words.length - 1;
+  while (count > 1 && textWidth(upper(count), font) > room) count--;
+  return [upper(count), words.slice(count).join(", ")].map((line) => shortTo(line, room, font));
+}
+
+// Left, top, right and bottom of a name at a point, inside the frame and clear of the names before it.
+function freeBox(px, py, width, height, taken) {
+  const inside = (value, half, end) => Math.max(half, Math.min(end - half, value));
+  const left = inside(px, width / 2, map.width) - width / 2;
+  for (const step of [0, 0.55, -0.55, 1.1, -1.1]) {
+    const top = inside(py + step * height, height / 2, map.height) - height / 2;
+    const box = [left, top, left + width, top + height];
+    if (!taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) return box;
+  }
+  return null;
 }

@@ -135,10 +135,10 @@ function closeDocument() {
 // The same documents as a table: those of the chosen topic first.
 function tableOfDocuments() {
   if (!byId("map-details").open) return;
-  const { position, topics, shares, text, metadata } = data.documents;
+  const { position, topics, shares, text } = data.documents;
   const rows = [...position.keys()];
   if (state.topic !== null) rows.sort((a, b) => shareIn(b, state.topic) - shareIn(a, state.topic));
-  const columns = metadata.slice(0, 4);
+  const columns = metadataColumns().slice(0, 4);
   const header = [
     { text: "document" },
     ...columns.map((column) => ({ text: column.name })),

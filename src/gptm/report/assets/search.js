@@ -33,15 +33,20 @@ function showResults() {
   byId("search-words").replaceChildren(...words.map(wordItem));
   listDocuments();
   byId("search-results").hidden = !terms.length;
-  const counted = (list, name) => `${whole(list.length)} ${name}${list.length === 1 ? "" : "s"}`;
-  const how = data.documents.text ? "by how they begin, ringed on the map" : "whose texts are not on this page";
-  byId("search-count").textContent = terms.length ? `${counted(words, "word")} and ${counted(search.found, "document")}, ${how}.` : "";
+  byId("search-count").textContent = terms.length ? `${counted(words.length, "word")} and ${counted(search.found.length, "document")}, ${howFound()}.` : "";
+}
+
+function howFound() {
+  const { text, id, metadata } = data.documents;
+  if (!text && !id && !metadata.length) return "whose texts are not on this page";
+  const where = [id ? "name" : null, text ? "beginning" : null, metadata.length ? "metadata" : null].filter(Boolean);
+  return `found by ${where.length > 1 ? `${where.slice(0, -1).join(", ")} and ${where.at(-1)}` : where[0]}, ringed on the map`;
 }
 
 function matchingDocuments(terms) {
-  const { text, id } = data.documents;
-  if (!text && !id) return [];
-  search.lower ??= data.documents.position.map((_, row) => `${id ? id[row] : ""} ${text ? text[row] : ""}`.toLowerCase());
+  const { text, id, position } = data.documents;
+  const content = (row) => [id?.[row] ?? "", text?.[row] ?? "", ...metadataText(row).map(([, value]) => value)];
+  search.lower ??= position.map((_, row) => content(row).join(" ").toLowerCase());
   const inside = byId("search-topic").checked && state.topic !== null ? (row) => shareIn(row, state.topic) >= BELONGS : () => true;
   const found = [];
   search.lower.forEach((content, row) => {
@@ -75,7 +80,7 @@ function listDocuments() {
   const terms = state.query.toLowerCase().split(/\s+/).filter(Boolean);
   const { text } = data.documents;
   byId("search-documents").replaceChildren(
-    ...search.found.slice(0, search.shown).map((row) => documentItem(row, text?.[row], text ? marked(text[row], terms) : null)),
+    ...search.found.slice(0, search.shown).map((row) => documentItem(row, text?.[row], (plain) => marked(plain, terms))),
   );
   byId("search-more").hidden = search.shown >= search.found.length;
 }
