@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import cosine_distances
 from gptm import GPTM
 from gptm import kernels as k
 from gptm.kernels import Documents
+from gptm.metadata import as_frame, numbers
 from gptm.operators import Additive, Diagonal
 from graphs import neighbour_weights, prior_variance, smooth, standardised, undirected
 
@@ -1108,3 +1109,63 @@ def test_new_documents_take_memory_in_proportion():
     some = bound.cross(new[:7])
     assert_allclose(mean[:7], some.mean(np.ones((100, 2)), np.ones((100, 2))))
     assert_allclose(variance[:7], some.variance(np.ones(2)))
+
+
+# Numbers, sums and missing values inside of products
+
+
+def test_a_number_in_front_of_a_factor_is_one_in_front_of_the_product():
+    product = 2.0 * k.RBF("t") * (3.0 * k.Categorical("g"))
+    assert product == 6.0 * (k.RBF("t") * k.Categorical("g"))
+    assert repr(product) == "6.0 * RBF('t') * Categorical('g')"
+
+
+def test_a_sum_inside_of_a_product_keeps_the_variance_of_what_it_misses():
+    frame = pd.DataFrame(
+        {"t": [1.0, np.nan, 3.0, np.nan], "g": ["a", "a", "b", None], "x": [1.0, 2.0, 4.0, 3.0]}
+    )
+    kernel = (k.RBF("t", length_scale=1.0) + k.Categorical("g")) * k.RBF("x", length_scale=100.0)
+    bound = kernel.bind(Documents(4, frame))
+    assert_allclose(bound.structure.to_dense(), bound.gram(), atol=1e-9)
+    assert_allclose(np.diagonal(bound.gram()), 2.0)
+
+
+# New documents that only seem to have names
+
+
+def test_a_new_table_that_merely_counts_names_no_training_document():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"links": [rng.integers(0, 60, 2).tolist() for _ in range(60)]})
+    some = rng.permutation(60)[:40]
+    with pytest.warns(UserWarning, match="lead to ids that are not in the table's index"):
+        bound = k.Graph("links", kappa=0.5).bind(Documents(40, frame.iloc[some]))
+    new = pd.DataFrame({"links": [[int(some[0]), int(some[1])]] * 3})
+    found = bound.read(Documents(3, new))
+    assert found.same.tolist() == [-1, -1, -1]
+    assert (found.edges.sum(1) == 2).all()
+    again = bound.read(Documents(2, frame.iloc[some[:2]]))
+    assert again.same.tolist() == [0, 1]
+
+
+# Columns as pyarrow has them, and dates beyond nanoseconds
+
+
+@pytest.mark.parametrize("kind", ["date32[day]", "date64[ms]", "duration[s]"])
+def test_times_of_pyarrow(kind):
+    pytest.importorskip("pyarrow")
+    days = pd.Series(pd.date_range("2001-01-01", periods=6, freq="W"))
+    plain = days - days[0] if kind.startswith("duration") else days
+    arrow = pd.Series([None, *plain[1:]]).astype(f"{kind}[pyarrow]")
+    frame = as_frame({"d": arrow}, 6)
+    found = numbers(frame["d"], "d")
+    assert np.isnan(found[0])
+    assert_allclose(np.diff(found[1:]), 7.0)
+
+
+def test_settings_of_dates_long_ago():
+    dates = np.array(["0900-01-01", "1600-05-05", "2900-12-31"], dtype="datetime64[s]")
+    bound = k.Matern("d").bind(Documents(3, pd.DataFrame({"d": dates})))
+    assert bound.settings(2)["d"].to_numpy().astype("datetime64[s]").tolist() == [
+        dates[0].item(),
+        dates[2].item(),
+    ]

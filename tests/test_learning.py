@@ -266,6 +266,26 @@ def test_a_trial_that_cannot_be_afforded_ends_the_search(monkeypatch):
     assert model.effects("t", n_points=3).notna().all(axis=None)
 
 
+def test_a_warm_start_takes_nothing_over_from_another_kernel():
+    X = np.random.default_rng(0).poisson(1.0, (60, 12))
+    frame = {"t": np.arange(60.0), "u": np.linspace(0, 0.004, 60), "g": list("abc") * 20}
+    two = 2.0 * k.RBF("t", length_scale=3.0) + 1.0 * k.Categorical("g")
+    model = GPTM(2, kernel=two, warm_start=True, max_iter=3, random_state=0)
+
+    def learnt(kernel):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return model.set_params(kernel=kernel).fit(X, metadata=frame).kernel_
+
+    learnt(two)
+    changed = learnt(50.0 * k.RBF("t", length_scale=3.0) + 1.0 * k.Categorical("g"))
+    assert changed.terms[0].scale == pytest.approx(50 * changed.terms[1].scale)
+    learnt(k.RBF("t", "u", length_scale=[2.0, 3.0]))
+    assert learnt(k.RBF("t", "u")).length_scale > 0
+    assert learnt(k.RBF("t")).length_scale > 0.1
+    assert learnt(k.RBF("u")).length_scale < 0.1
+
+
 def test_an_earlier_fit_to_other_documents_may_be_out_of_reach():
     """The length-scale of a thousand days is taken back to what one day can tell."""
     X = np.random.default_rng(0).poisson(1.0, (60, 12))

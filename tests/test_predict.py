@@ -1,6 +1,9 @@
 """New documents: what the kernel says of them and what their words add, against the reference."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.linalg import inv
 from numpy.testing import assert_allclose
@@ -10,7 +13,10 @@ from scipy.special import softmax
 
 import naive
 from checks import check_gradient, check_stationary
+from gptm import GPTM
+from gptm import kernels as k
 from gptm.estep import Prior, infer_documents, prior_start
+from gptm.kernels import Documents
 from gptm.means import (
     diagonalise,
     document_means,
@@ -23,6 +29,7 @@ from gptm.operators import Spectral, SpectralCross
 from gptm.predict import (
     Parameters,
     climb,
+    held_out_bounds,
     infer_new,
     infer_new_jointly,
     predicted_prior,
@@ -338,3 +345,35 @@ def test_climb_says_when_it_was_stopped():
     assert not converged
     assert np.all(np.isfinite(found))
     assert len(calls) <= 2 * 17 + 1
+
+
+def test_a_singular_B_has_its_density_where_it_has_any():
+    """What is zero but for rounding is no direction: a little of it must not change the answer."""
+    rng = np.random.default_rng(0)
+    X, frame = rng.poisson(0.8, (40, 20)), pd.DataFrame({"t": np.arange(40.0)})
+    model = GPTM(3, kernel=k.RBF("t"), random_state=0, max_iter=5, tol=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, metadata=frame)
+    found = []
+    for rounding in (0.0, 1e-16, -1e-16):
+        B = np.diag([1.0, 0.5, rounding])
+        parameters = model._parameters()._replace(B=B)
+        alpha = parameters.alpha * np.array([1.0, 1.0, 0.0])
+        parameters = parameters._replace(alpha=alpha, F=model._bound_kernel.gram() @ alpha)
+        bound = model._bound_kernel
+        cross = bound.cross(bound.read(Documents(5, frame[:5] + 0.5)), joint=True)
+        found.append(held_out_bounds(csr_matrix(X[:5] * 1.0), parameters, cross, 1))
+    assert_allclose(found[1], found[0], rtol=1e-6)
+    assert_allclose(found[2], found[0], rtol=1e-6)
+
+
+def test_a_kernel_that_is_zero_has_a_density_too():
+    X = np.random.default_rng(0).poisson(0.8, (30, 12))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GPTM(2, kernel=k.Linear("c"), random_state=0, max_iter=3).fit(
+            X, metadata={"c": np.ones(30)}
+        )
+    found = model.perplexity(X[:5], metadata={"c": np.ones(5)}, kind="joint")
+    assert np.isfinite(found)

@@ -59,7 +59,20 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
         )
     if not all(isinstance(name, str) for name in frame.columns):
         frame = frame.rename(columns=str)
-    return frame
+    times = {name: _plain_times(frame[name]) for name in frame if _is_arrow_time(frame[name])}
+    return frame.assign(**times) if times else frame
+
+
+def _is_arrow_time(values: Any) -> bool:
+    """Whether a column holds dates or durations as pyarrow has them, of which pandas can do less."""
+    dtype = getattr(values, "dtype", None)
+    return isinstance(dtype, pd.ArrowDtype) and dtype.name.startswith(("date", "duration"))
+
+
+def _plain_times(values: pd.Series) -> pd.Series:
+    plain = pd.Series(values.to_numpy(dtype=object, na_value=None), index=values.index)
+    duration = values.dtype.name.startswith("duration")
+    return pd.to_timedelta(plain) if duration else pd.to_datetime(plain)
 
 
 def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:

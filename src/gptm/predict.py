@@ -28,6 +28,7 @@ _JOINT_ITERATIONS = 1000
 _JOINT_TOL = 1e-8
 _JOINT_INNER_TOL = 1e-15  # a strong kernel amplifies what the documents leave undone
 _MEMORY = 8
+_ROUNDING = 1e-10  # of the largest eigenvalue of B: what is less than that is none
 
 
 class Parameters(NamedTuple):
@@ -118,7 +119,8 @@ def held_out_bounds(
 ) -> tuple[float, float]:
     """Bound of log p(w | F_*), and log p(F_* | F), with F_* adapted to the words (eqs 24 and 23).
 
-    The second is a density: it depends on the scale of the kernel. A singular one has it on its own range.
+    The second is a density: it depends on the scale of the kernel. A singular one has it on its own range, and so has
+    a singular B.
     """
     n, K = counts.shape[0], len(parameters.mu)
     posterior, F_new = infer_new_jointly(counts, parameters, cross, n_jobs)
@@ -142,14 +144,19 @@ def held_out_bounds(
     log_det_kernel, rank = operator.log_pseudo_determinant()
     if rank == 0:  # no kernel, or nothing left open: F_* is F_bar
         return conditional, 0.0
-    log_det_B = np.linalg.slogdet(parameters.B)[1]
-    log_prior = -0.5 * (K * log_det_kernel + rank * (log_det_B + K * LOG_2PI))
+    values = np.linalg.eigvalsh(parameters.B)
+    values = values[values > _ROUNDING * values[-1]]
+    log_det_B, rank_B = np.log(values).sum(), len(values)
+    log_prior = -0.5 * (rank_B * log_det_kernel + rank * (log_det_B + rank_B * LOG_2PI))
     return conditional, float(log_prior) - 0.5 * _penalty(operator, G, basis)
 
 
 def _penalty(operator: Spectral, G: Array, basis: Basis) -> float:
-    """tr(B^-1 G' 𝒦^-1 G), on the range of 𝒦 where it is singular."""
-    values, b = operator.values[:, None], basis.b
+    """tr(B^-1 G' 𝒦^-1 G), on the ranges of 𝒦 and B where these are singular."""
+    values, b = (
+        operator.values[:, None],
+        np.where(basis.b > _ROUNDING * basis.b.max(), basis.b, 0.0),
+    )
     rotated = operator.rotate(G @ basis.T)
     scale = values * b
     return float(np.divide(rotated**2, scale, out=np.zeros_like(rotated), where=scale > 0).sum())

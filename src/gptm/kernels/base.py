@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from gptm._memory import TooLarge, check_square
 from gptm._types import Array
+from gptm._validation import is_real
 from gptm.operators import (
     Cross,
     Operator,
@@ -217,10 +218,12 @@ class BoundKernel(ABC):
         return self
 
     def learnt_by(self, kernel: Kernel) -> list[float] | None:
-        """The values that a kernel of the same kind has for these learnables; None for one of another kind."""
+        """The values that a kernel of the same kind and columns has for these learnables; None for another one."""
         if type(kernel) is not type(self.kernel):
             return None
-        return [float(getattr(kernel, one.name)) for one in self.learnables()]
+        values = [getattr(kernel, one.name) for one in self.learnables()]
+        same = kernel.column_names() == self.kernel.column_names()
+        return [float(one) for one in values] if same and all(map(is_real, values)) else None
 
     def tangents(self) -> list[Tangent]:
         """How its matrix moves with the logarithm of each of them."""

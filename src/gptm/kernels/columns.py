@@ -388,13 +388,18 @@ class _OnCircles:
         return np.hstack([np.cos(angles), np.sin(angles)])
 
 
+_EPOCH = np.datetime64(
+    "1970-01-01", "s"
+)  # in seconds, which reach farther than pandas' own nanoseconds
+
+
 def grid(columns: Sequence[str], points: Array, dates: np.ndarray, n_points: int) -> pd.DataFrame:
     """Even steps along the first column, from its least to its largest value, the other columns at their medians."""
     first = np.linspace(np.nanmin(points[:, 0]), np.nanmax(points[:, 0]), n_points)
     values = [first, *(np.full(n_points, np.nanmedian(column)) for column in points.T[1:])]
     return pd.DataFrame(
         {
-            name: pd.to_datetime(one, unit="D").round("s") if date else one
+            name: _EPOCH + (one * 86_400).round().astype("timedelta64[s]") if date else one
             for name, one, date in zip(columns, values, dates, strict=True)
         }
     )

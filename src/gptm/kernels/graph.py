@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
+from gptm._arrays import from_sparse_arrays, sparse_arrays
 from gptm._warnings import warn
 from gptm.kernels.base import Documents, nothing_to_learn, packed, unpacked
 from gptm.kernels.network import (
@@ -13,8 +14,6 @@ from gptm.kernels.network import (
     NetworkBound,
     NetworkKernel,
     NewNodes,
-    from_sparse_arrays,
-    sparse_arrays,
     symmetrised,
 )
 from gptm.metadata import column, level_names, link_lists
@@ -158,7 +157,8 @@ class LinkBound(NetworkBound):
     def _known_ids(self, new: Documents) -> list[str | None]:
         """Ids of new documents; a new row that merely counts like a training row is not that document."""
         ids = self.kernel.ids(new)
-        if not self.positional:
+        assert new.frame is not None
+        if not self.positional and not (self.kernel.id is None and _numbered(new.frame)):
             return ids
         return [None if name in self._position else name for name in ids]
 

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
+from gptm._arrays import from_sparse_arrays, sparse_arrays
 from gptm._types import Array
 from gptm._validation import check_choice, check_number, is_real
 from gptm.kernels.base import Documents, nothing_to_learn
@@ -14,8 +15,6 @@ from gptm.kernels.network import (
     NetworkBound,
     NetworkKernel,
     NewNodes,
-    from_sparse_arrays,
-    sparse_arrays,
     symmetrised,
 )
 from gptm.metadata import check_same_kind, column, is_date, is_missing, numbers, vectors

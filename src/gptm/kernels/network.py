@@ -244,21 +244,6 @@ def symmetrised(edges: csr_matrix) -> csr_matrix:
     return result
 
 
-def sparse_arrays(matrix: csr_matrix, name: str) -> dict[str, np.ndarray]:
-    """A sparse matrix as arrays that can be saved."""
-    return {
-        f"{name}.data": matrix.data,
-        f"{name}.indices": matrix.indices,
-        f"{name}.indptr": matrix.indptr,
-        f"{name}.shape": np.array(matrix.shape),
-    }
-
-
-def from_sparse_arrays(arrays: dict[str, np.ndarray], name: str) -> csr_matrix:
-    parts = arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"]
-    return csr_matrix(parts, shape=tuple(arrays[f"{name}.shape"]))
-
-
 def check_form(kernel: Any) -> None:
     """An error for constants that make no kernel."""
     check_choice("form", kernel.form, ("smooth", "direct"))

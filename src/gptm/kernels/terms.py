@@ -88,6 +88,10 @@ class Terms:
             if found is None:
                 return None
             values += found if self._open_in(bound) else []
+        given = ~self.free.astype(bool)
+        fixed = np.array(weights)[given] / self.weights[given]
+        if len(fixed) and np.ptp(fixed) > 1e-9 * fixed.max():  # other numbers were given meanwhile
+            return None
         return Terms(self.bounds, np.array(weights), self.free, self.starts).moved(
             [*np.array(weights)[self.free], *values]
         )
@@ -128,7 +132,7 @@ class Terms:
         ]
         growths = sum_tangents(structures, [[growth(part)] for part in structures])
         inside = [
-            [tangent.scaled(weight) for tangent in bound.tangents() if self._open_in(bound)]
+            [tangent.scaled(weight) for tangent in bound.tangents()] if self._open_in(bound) else []
             for bound, weight in zip(self.bounds, self.weights, strict=True)
         ]
         grown = [tangent for tangent, free in zip(growths, self.free, strict=True) if free]

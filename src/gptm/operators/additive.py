@@ -206,7 +206,7 @@ class Additive(Operator):
     def limit(self) -> Array:
         """(r,) or (r, r), what is left open of the weights once F is known: (I + Phi' base^-1 Phi)^-1."""
         Z = _written_out(self._Z)
-        tiny = np.finfo(float).eps * max(float(Z.max(initial=0.0)), 1e-300)
+        tiny = max(np.finfo(float).eps * float(Z.max(initial=0.0)), 1e-300)
         inverse = 1.0 / np.maximum(self.base.nodes, tiny)
         if Z.ndim == 2:
             return 1.0 / (1.0 + inverse @ Z)

@@ -1,0 +1,44 @@
+"""Sparse matrices as plain arrays that can be saved; on the way back nothing in them is believed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+_PARTS = ("data", "indices", "indptr")
+
+
+def sparse_arrays(matrix: csr_matrix, name: str) -> dict[str, np.ndarray]:
+    """A sparse matrix as arrays that can be saved."""
+    return csr_parts(matrix, name) | {f"{name}.shape": np.array(matrix.shape)}
+
+
+def from_sparse_arrays(arrays: Mapping[str, np.ndarray], name: str) -> csr_matrix:
+    """The matrix that `sparse_arrays` kept."""
+    return from_csr_parts(arrays, name, tuple(arrays[f"{name}.shape"]))
+
+
+def csr_parts(matrix: csr_matrix, name: str) -> dict[str, np.ndarray]:
+    """What `sparse_arrays` keeps without the shape, for those who keep it elsewhere."""
+    return {f"{name}.{part}": np.ascontiguousarray(getattr(matrix, part)) for part in _PARTS}
+
+
+def from_csr_parts(arrays: Mapping[str, np.ndarray], name: str, shape: Any) -> csr_matrix:
+    """The matrix of such a shape that `csr_parts` kept.
+
+    Compiled loops read where the indices tell them to, so a damaged file must not come that far.
+    """
+    data, indices, indptr = (arrays[f"{name}.{part}"] for part in _PARTS)
+    if indices.dtype.kind != "i" or indptr.dtype.kind != "i":
+        raise ValueError(f"the positions in {name!r} are not whole numbers")
+    try:
+        matrix = csr_matrix((data, indices, indptr), shape=shape)
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"the sparse matrix {name!r} is damaged: {error}") from error
+    if np.any(
+        np.diff(indptr) < 0
+    ):  # SciPy does not look where the last one says that nothing is stored
+        raise ValueError(f"the sparse matrix {name!r} is damaged: its rows end before they begin")
+    return matrix
