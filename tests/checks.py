@@ -1,6 +1,15 @@
-"""Finite-difference checks along random directions, shared by the tests."""
+"""What tests share: finite-difference checks along random directions, and EM step by step."""
 
 import numpy as np
+
+from gptm import em
+
+
+def iterate(problem, state):
+    """The states after each iteration of EM, without end."""
+    while True:
+        state = em.advance(problem, state)
+        yield state
 
 
 def random_directions(shape, directions, seed):

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_matrix
 
 import naive
-from checks import check_maximum, check_stationary
+from checks import check_maximum, check_stationary, iterate
 from gptm import em, estep
 from gptm.estep import Posterior, Prior, Tally, infer_documents
 from gptm.means import (
@@ -159,7 +159,7 @@ def test_no_step_lowers_the_bound(mode, seed, smoothing):
 def test_steps_do_move_the_bound(mode):
     """Each step that learns something raises the bound from an arbitrary point."""
     case = Case(mode)
-    state = next(em.iterate(case.problem, case.start()))
+    state = next(iterate(case.problem, case.start()))
     q_F, risen = case.q_F(state), set()
     before = case.held_bound(state, q_F)
     for step in em.STEPS:
@@ -180,7 +180,7 @@ def test_steps_do_move_the_bound(mode):
 @pytest.mark.parametrize("singular", [False, True], ids=["regular", "singular"])
 def test_bound_never_falls_over_iterations(mode, singular):
     case = Case(mode, seed=5, singular=singular, D=12, V=15)
-    bounds = [state.bound for state in islice(em.iterate(case.problem, case.start()), 15)]
+    bounds = [state.bound for state in islice(iterate(case.problem, case.start()), 15)]
     assert all(not_lower(b, a) for a, b in pairwise(bounds))
     assert bounds[-1] > bounds[0] + 0.1
 
@@ -193,7 +193,7 @@ def test_bound_never_falls_over_iterations(mode, singular):
 @given(seed=seeds, smoothing=st.sampled_from([0.02, 1.0]))
 def test_bound_is_that_of_the_parameters_in_the_state(mode, seed, smoothing):
     case = Case(mode, seed, smoothing)
-    for state in islice(em.iterate(case.problem, case.start()), 3):
+    for state in islice(iterate(case.problem, case.start()), 3):
         assert_allclose(state.bound, case.bound(state), rtol=1e-8)
         assert_allclose(state.F, case.q_F(state)[0], rtol=1e-6, atol=1e-8)
 
@@ -201,7 +201,7 @@ def test_bound_is_that_of_the_parameters_in_the_state(mode, seed, smoothing):
 @every_variational_mode
 def test_bound_of_a_singular_kernel(mode):
     case = Case(mode, seed=1, singular=True)
-    for state in islice(em.iterate(case.problem, case.start()), 3):
+    for state in islice(iterate(case.problem, case.start()), 3):
         assert_allclose(state.bound, case.bound(state), rtol=1e-8)
 
 
@@ -212,7 +212,7 @@ def test_map_bound_of_a_singular_kernel(kind):
     values, vectors = np.linalg.eigh(case.p.Kxx)
     values, Q = values[3:], vectors[:, 3:]
     assert values[0] > 1e-6
-    for state in islice(em.iterate(case.problem, case.start()), 3):
+    for state in islice(iterate(case.problem, case.start()), 3):
         X, beta, lam, nu2, mu, Sigma, B, Kxx = case.arguments(state)
         F = naive.posterior_F(lam, mu, Sigma, B, Kxx)[0]
         expected = naive.sum_of_document_bounds(X, beta, lam, nu2, mu + F, Sigma)
@@ -364,9 +364,9 @@ def test_repeated_cells_give_the_same_fit():
         X.shape,
     )
     assert not twice.has_canonical_format
-    (once,) = islice(em.iterate(case.problem, case.start()), 4, 5)
+    (once,) = islice(iterate(case.problem, case.start()), 4, 5)
     case.problem.counts = twice
-    (again,) = islice(em.iterate(case.problem, case.start()), 4, 5)
+    (again,) = islice(iterate(case.problem, case.start()), 4, 5)
     assert_allclose(again.bound, once.bound, rtol=1e-10)
     assert_allclose(again.beta_T, once.beta_T, rtol=1e-7)
 
@@ -375,14 +375,14 @@ def test_repeated_cells_give_the_same_fit():
 def test_empty_documents_and_empty_corpus(mode):
     """An empty document takes its prior; a corpus without words leaves uniform topics."""
     case = Case(mode)
-    state = next(em.iterate(case.problem, case.start()))
+    state = next(iterate(case.problem, case.start()))
     state = em.update_documents(case.problem, state)
     assert_allclose(state.posterior.lam[-1], state.means.mu + state.F[-1], rtol=1e-6)
     assert_allclose(state.posterior.nu2[-1], 1 / np.diag(inv(state.Sigma)), rtol=1e-9)
     assert state.statistics.terms[-1] == 0
 
     case.problem.counts = csr_matrix(case.p.X.shape)
-    for state in islice(em.iterate(case.problem, case.start()), 4):
+    for state in islice(iterate(case.problem, case.start()), 4):
         assert np.isfinite(state.bound)
     assert_allclose(state.beta_T, 1 / case.p.X.shape[1])
 
@@ -544,7 +544,7 @@ def test_update_strength(mode, seed, singular):
 @every_mode
 def test_covariances_stay_covariances(mode):
     case = Case(mode, seed=4, D=12, V=15)
-    for state in islice(em.iterate(case.problem, case.start()), 15):
+    for state in islice(iterate(case.problem, case.start()), 15):
         assert_covariance(state.Sigma)
         assert np.array_equal(state.B, state.B.T)
         assert eigvalsh(state.B).min() > -1e-12
@@ -576,7 +576,7 @@ def test_correlated_topic_model(fit_mean, learn_covariance, seed):
     bounds = []
     for _ in range(4):
         before = state
-        state = next(em.iterate(problem, before))
+        state = next(iterate(problem, before))
         lam, nu2 = state.posterior
         mu = lam.mean(axis=0) if fit_mean else np.zeros(K)
         assert_allclose(state.means.mu, mu, rtol=1e-10, atol=1e-12)
@@ -602,7 +602,7 @@ def iterate_from(mode, p, B, n_iter=4, b=0.7):
     beta_T = np.ascontiguousarray(p.beta.T)
     start = Posterior(p.lam, p.nu2)
     state = em.initial_state(problem, beta_T, start, Sigma=p.Sigma, B=B, strength=b)
-    (state,) = islice(em.iterate(problem, state), n_iter - 1, n_iter)
+    (state,) = islice(iterate(problem, state), n_iter - 1, n_iter)
     return state
 
 

@@ -49,16 +49,6 @@ def test_gradient(X, Y):
     check_gradient(lambda v: log_joint(v, S, P)[0], lambda v: log_joint(v, S, P)[1], joined(X))
 
 
-def test_objective_agrees_with_gpy(X, Y):
-    GPy = pytest.importorskip("GPy", reason="the second source of the GPLVM is not installed")
-    model = GPy.models.GPLVM(Y, Q, X=X.copy(), kernel=GPy.kern.RBF(Q, VARIANCE, LENGTH_SCALE))
-    model.likelihood.variance = NOISE
-    prior = multivariate_normal(np.zeros(Q)).logpdf(X).sum()
-    value, slope = log_joint(joined(X), Y @ Y.T, P)
-    assert_allclose(value - prior, model.log_likelihood(), rtol=1e-6)  # GPy adds 1e-8 to the noise
-    assert_allclose(slope[3:].reshape(D, Q) + X, model.X.gradient, rtol=1e-4, atol=1e-5)
-
-
 def test_gram_is_that_of_centred_tfidf(rng):
     counts = csr_matrix(rng.poisson(0.8, (D, P)).astype(float))
     Y = TfidfTransformer(sublinear_tf=True).fit_transform(counts).toarray()

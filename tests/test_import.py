@@ -1,7 +1,10 @@
-"""`import gptm` is light, and every public name is there when it is asked for."""
+"""`import gptm` is light, every public name is there when it is asked for, and imports inside go one way."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
+from typing import Self, get_type_hints
 
 import pytest
 
@@ -67,3 +70,79 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = gptm.LDA
     with pytest.raises(ImportError):
         exec("from gptm import LDA")
+
+
+def test_type_checkers_know_what_fit_returns():
+    for model in (gptm.GPTM, gptm.CTM):
+        assert get_type_hints(model.fit)["return"] is Self
+
+
+# Who may import whom
+
+SOURCE = Path(gptm.__file__).parent
+MODULES = {
+    ".".join(["gptm", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(
+        ".__init__"
+    ): path
+    for path in sorted(SOURCE.rglob("*.py"))
+}
+
+
+def imported(module):
+    """The modules of gptm that a module imports, anywhere in its code."""
+    path = MODULES[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level]
+            parts = [*(above if node.level else ()), *([node.module] if node.module else ())]
+            source = ".".join(parts)
+            inner = {f"{source}.{name.name}" for name in node.names} & MODULES.keys()
+            found.update(inner or {source})
+    return {name for name in found if name == "gptm" or name.startswith("gptm.")}
+
+
+def within(module, *parts):
+    return any(module == f"gptm.{part}" or module.startswith(f"gptm.{part}.") for part in parts)
+
+
+def crossings(importers, forbidden):
+    """Pairs of modules where the first may not import the second, and does."""
+    return [
+        f"{module} imports {other}"
+        for module in MODULES
+        if importers(module)
+        for other in sorted(imported(module))
+        if forbidden(other)
+    ]
+
+
+def test_imports_are_found_in_all_their_spellings():
+    assert "gptm.operators.base" in imported("gptm.operators.additive")
+    assert {"gptm.em", "gptm.metrics", "gptm.predict"} <= imported("gptm.base")  # from gptm import
+    assert "gptm.persistence" in imported("gptm.base")  # inside a function
+
+
+def test_operators_know_nothing_of_text():
+    basics = ("_types", "_memory", "_warnings", "parallel", "operators")
+    assert (
+        crossings(lambda m: within(m, "operators"), lambda other: not within(other, *basics)) == []
+    )
+
+
+def test_kernels_know_nothing_of_models():
+    above = ("em", "base", "model", "report", "cli", "selection")
+    assert crossings(lambda m: within(m, "kernels"), lambda other: within(other, *above)) == []
+
+
+def test_only_programs_know_of_the_command_line():
+    programs = ("cli", "__main__", "demo", "reproduce")
+    assert crossings(lambda m: not within(m, *programs), lambda other: within(other, "cli")) == []
+
+
+def test_what_all_others_may_use_uses_nothing():
+    leaves = ("_arrays", "_files", "_types", "_memory", "_warnings")
+    assert crossings(lambda m: within(m, *leaves), lambda other: True) == []

@@ -177,12 +177,45 @@ def test_fractional_counts_weigh_as_much_as_they_are():
 def test_nothing_to_score_is_an_error():
     theta, beta = random_model(3)
     for function in (perplexity, mean_log_likelihood):
-        with pytest.raises(ValueError, match=r"(?s)no held-out token.*more words"):
+        with pytest.raises(ValueError, match=r"(?s)no word to score.*more words"):
             function(theta, beta, np.zeros((3, 15)))
+        with pytest.raises(ValueError, match="no document with a weight above zero"):
+            function(theta, beta, np.eye(3, 15), sample_weight=np.zeros(3))
     model = CTM(2, random_state=0).fit(random_counts())
     for method in (model.score, model.perplexity):
-        with pytest.raises(ValueError, match="no held-out token"):
+        with pytest.raises(ValueError, match=r"no word to score.*none is left to hold out"):
             method(np.eye(3, 15, dtype=int))
+
+
+@pytest.mark.parametrize("function", [log_likelihood, mean_log_likelihood, perplexity])
+def test_shapes_that_do_not_fit_are_errors(function):
+    theta, topics = random_model(3)
+    X = random_counts()[:3]
+    with pytest.raises(ValueError, match=r"theta must .* expected shape \(3, 4\), got \(2, 4\)"):
+        function(theta=theta[:2], topics=topics, counts=X)
+    with pytest.raises(ValueError, match=r"theta must .* expected shape \(3, 4\), got \(5, 4\)"):
+        function(np.ones((5, 4)) / 4, topics, X)  # more rows would go unnoticed otherwise
+    with pytest.raises(ValueError, match=r"expected shape \(3, 4\), got \(3, 3\)"):
+        function(theta[:, :3], topics, X)
+    with pytest.raises(ValueError, match="word of the topics: expected 15, got 14"):
+        function(theta, topics, X[:, :14])  # fewer words as well
+    with pytest.raises(ValueError, match="topics must be an array"):
+        function(theta, topics[0], X)
+    assert_array_equal(
+        function(theta.tolist(), topics.tolist(), X.tolist()), function(theta, topics, X)
+    )
+
+
+def test_weights_of_documents_are_repetitions():
+    theta, topics = random_model(4)
+    X, weight = random_counts(4, seed=1), np.array([2, 0, 1, 3])
+    twice = np.repeat(np.arange(4), weight)
+    for function in (mean_log_likelihood, perplexity):
+        assert function(theta, topics, X, sample_weight=weight) == pytest.approx(
+            function(theta[twice], topics, X[twice]), rel=1e-12
+        )
+        with pytest.raises(ValueError, match=r"sample_weight .* expected shape \(4,\), got \(3,\)"):
+            function(theta, topics, X, sample_weight=weight[:3])
 
 
 # A model's own scores

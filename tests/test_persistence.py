@@ -28,8 +28,13 @@ from sklearn.gaussian_process import kernels as gp
 import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
+from gptm._files import replace_file
+from gptm.files import write_table
 from gptm.packing import pack_column, pack_texts, unpack_column, unpack_texts
 from gptm.persistence import load_attached, save_model
+from gptm.report.page import write_data
+from gptm.reproduce.jobs import Job, Settings
+from gptm.reproduce.store import Store
 
 D, V = 24, 9
 RNG = np.random.default_rng(0)
@@ -439,6 +444,94 @@ def test_a_new_model_replaces_the_old_file(saved, models):
     assert isinstance(gptm.load(saved), CTM)
 
 
+# Files of any kind
+
+
+def put(folder, name):
+    settings, job = Settings(), Job("double/3", put, {})
+    store = Store(folder, [job], settings)
+    store.path = lambda key: folder / name
+    store.put(job.key, {"twice": 6})
+
+
+WRITERS = {
+    "bytes": lambda folder, name: replace_file(folder / name, b"new"),
+    "table": lambda folder, name: write_table(METADATA, folder / name, "csv"),
+    "page": lambda folder, name: write_data({"topics": []}, folder / name),
+    "result": put,
+}
+
+
+@pytest.fixture(params=WRITERS.values(), ids=WRITERS)
+def write(request):
+    return request.param
+
+
+def test_writing_leaves_one_complete_file(write, tmp_path):
+    (tmp_path / "file").write_bytes(b"old" * 10_000)
+    write(tmp_path, "file")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert not (tmp_path / "file").read_bytes().startswith(b"old")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_writing_to_a_link_keeps_it(write, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder" / "file")
+    write(tmp_path, "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "folder" / "file").stat().st_size > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names there")
+def test_writing_to_a_pipe_keeps_it(write, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        write(tmp_path, "pipe")
+        assert reader.communicate(timeout=20)[0]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such permissions there")
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_writing_grants_what_the_umask_leaves(mask, write, tmp_path, monkeypatch):
+    before = os.umask(mask)
+    try:
+        monkeypatch.setattr(os, "umask", None)  # it belongs to all threads, so hands off
+        write(tmp_path, "file")
+    finally:
+        monkeypatch.undo()
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o666 & ~mask
+
+
+@pytest.mark.parametrize("broken", ["fsync", "replace"])
+def test_writing_that_fails_leaves_what_was_there(broken, write, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"old")
+
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, broken, fail)
+    with pytest.raises(OSError, match="disk full"):
+        write(tmp_path, "file")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+def test_writing_where_nothing_can_be_names_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError) as error:
+        replace_file(tmp_path / "nowhere" / "file", b"new")
+    assert error.value.filename == os.fspath(tmp_path / "nowhere" / "file")
+    with pytest.raises(PermissionError if os.name == "nt" else IsADirectoryError):
+        replace_file(tmp_path, b"new")
+
+
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path):
+    replace_file(tmp_path / ("x" * 250), b"new")
+    assert (tmp_path / ("x" * 250)).read_bytes() == b"new"
+
+
 # Files that are no models
 
 
@@ -600,8 +693,55 @@ def test_training_arrays_that_are_missing(saved):
 
 
 def test_a_folder_is_no_model(tmp_path):
-    with pytest.raises((ValueError, IsADirectoryError)):
+    with pytest.raises(PermissionError if os.name == "nt" else IsADirectoryError):
         gptm.load(tmp_path)
+
+
+def test_a_file_without_permission(saved):
+    saved.chmod(0)
+    if os.access(saved, os.R_OK):
+        pytest.skip("nothing is forbidden to this user")
+    with pytest.raises(PermissionError, match=r"model\.gptm"):
+        gptm.load(saved)
+
+
+def beyond(tensors, name):
+    tensors[f"{name}.indices"][0] = 10**6
+
+
+def negative(tensors, name):
+    tensors[f"{name}.indices"][0] = -1
+
+
+def backwards(tensors, name):
+    tensors[f"{name}.indptr"][1] = tensors[f"{name}.indptr"][-1] + 1
+
+
+def empty_at_last(tensors, name):
+    tensors[f"{name}.indptr"][-1] = 0
+
+
+def fractional(tensors, name):
+    tensors[f"{name}.indices"] = tensors[f"{name}.indices"].astype(np.float64)
+
+
+BROKEN = [beyond, negative, backwards, empty_at_last, fractional]
+MATRICES = [
+    ("sum", "counts"),
+    ("graph", "training.links"),
+    ("graph, adjacency", "training.edges"),
+    ("neighbours", "training.edges"),
+    ("neighbours", "training.points"),
+]
+
+
+@pytest.mark.parametrize("change", BROKEN)
+@pytest.mark.parametrize(("model", "name"), MATRICES)
+def test_positions_outside_of_a_matrix(change, model, name, models, tmp_path):
+    path = tmp_path / "model.gptm"
+    models[model].save(path)
+    rewrite(path, change_tensors=lambda tensors: change(tensors, name))
+    refused(path, "not a complete gptm model")
 
 
 def test_a_matrix_is_written_once(tmp_path):
@@ -847,6 +987,15 @@ def test_damaged_documents(change, name, tmp_path, with_documents):
     path = tmp_path / "model.gptm"
     save_model(with_documents, path, corpus=documents(), texts=TEXTS)
     rewrite(path, change_tensors=change(name))
+    with pytest.raises(ValueError, match=r"model\.gptm is not a complete"):
+        load_attached(path)
+
+
+@pytest.mark.parametrize("change", BROKEN)
+def test_positions_outside_of_the_documents_words(change, tmp_path, with_documents):
+    path = tmp_path / "model.gptm"
+    save_model(with_documents, path, corpus=documents())
+    rewrite(path, change_tensors=lambda tensors: change(tensors, "corpus.counts"))
     with pytest.raises(ValueError, match=r"model\.gptm is not a complete"):
         load_attached(path)
 

@@ -577,9 +577,20 @@ def test_documents_with_many_or_missing_classes(ctm):
 
 
 def test_documents_of_one_or_two_topics_and_of_no_words():
-    for n in (1, 2):
-        plots.plot_documents(fitted(CTM(n)))
-    plots.plot_documents(fitted(CTM(3), csr_matrix((6, 4))))
+    for n, share in ((1, "(0 %)"), (2, "(100 %)")):
+        ax = plots.plot_documents(fitted(CTM(n)))
+        places = drawn_places(ax)
+        assert places.shape == (D, 2)
+        assert_allclose(places[:, n - 1 :], 0.0, atol=1e-8)  # no direction, or no second one
+        assert share in ax.get_xlabel()
+        assert "(0 %)" in ax.get_ylabel()
+    ax = plots.plot_documents(fitted(CTM(3), csr_matrix((6, 4))))
+    assert drawn_places(ax).shape == (6, 2)
+    assert np.isfinite(drawn_places(ax)).all()
+
+
+def drawn_places(ax):
+    return np.concatenate([dots.get_offsets() for dots in ax.collections])
 
 
 def test_documents_ask_for_colours_that_exist(ctm):

@@ -469,6 +469,9 @@ def test_the_plot_shows_what_the_table_says():
     assert found.plot(given) is given
     ax = found.plot()
     assert ax is not given
+    assert not ax.spines["top"].get_visible()  # as light as all other plots
+    with pytest.raises(ValueError, match="ax must be a matplotlib Axes; got str"):
+        found.plot("here")
     line = ax.containers[0].lines[0]
     assert_array_equal(line.get_xdata(), [5, 10, 20, 40])
     assert_array_equal(line.get_ydata(), found.table["perplexity"])

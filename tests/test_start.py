@@ -1,6 +1,11 @@
 """Where EM starts: Gibbs, anchor words, random handfuls, given topics; and the threads beneath."""
 
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from checks import iterate
 from gptm import em, gibbs, parallel, start
 from gptm.gibbs import Chain
 from gptm.operators import Diagonal
@@ -230,7 +236,7 @@ def test_every_start_is_positive_and_sums_to_one(init, name, D, V, K):
     assert state.beta_T.min() > 0
     assert_allclose(state.beta_T.sum(axis=0), 1, rtol=1e-12)
     assert state.posterior.lam.shape == state.posterior.nu2.shape == (D, K)
-    state = next(em.iterate(make_problem(counts), state))
+    state = next(iterate(make_problem(counts), state))
     assert np.isfinite(state.bound)
 
 
@@ -454,6 +460,34 @@ def test_interruptible_returns_and_raises():
         parallel.interruptible(lambda: 1 // 0)
 
 
+def test_interruptible_keeps_the_context():
+    with parallel.helpers(3):
+        assert parallel.interruptible(parallel._helpers.get) == 3
+
+
+WAITING = """
+import sys, time
+from gptm.parallel import interruptible
+print("ready", flush=True)
+interruptible(lambda: time.sleep(60))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signal there")
+def test_ctrl_c_ends_the_program_and_not_only_the_wait():
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)  # the call has begun
+        process.send_signal(signal.SIGINT)
+        try:
+            errors = process.communicate(timeout=20)[1]
+        finally:
+            process.kill()
+    assert "KeyboardInterrupt" in errors
+
+
 def blas_threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
@@ -512,6 +546,14 @@ def test_single_threaded_blas_is_nested_and_restored(blas):
     with pytest.raises(ValueError, match="inside"), single_threaded_blas():
         raise ValueError("inside")
     assert blas_threads() == blas
+
+
+def test_computing_takes_threads_from_blas_alone(blas):
+    with parallel.computing(3):
+        assert set(blas_threads()) == {1}
+        assert parallel._helpers.get() == 3
+    assert blas_threads() == blas
+    assert parallel._helpers.get() is None
 
 
 def test_single_threaded_blas_is_lifted_by_the_last_user(blas):

@@ -6,7 +6,7 @@ Each step takes a `State` and returns a new one; none lowers the bound of its in
 that the bound of an iteration is that of the very parameters it leaves behind.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -286,13 +286,6 @@ def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
     if problem.coregionalization == "free" and problem.learn_strength:
         return Sigma.copy()
     return strength * np.eye(len(Sigma))
-
-
-def iterate(problem: Problem, state: State) -> Iterator[State]:
-    """The states after each pass over the steps, without end."""
-    while True:
-        state = advance(problem, state)
-        yield state
 
 
 def advance(problem: Problem, state: State) -> State:

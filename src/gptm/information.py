@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.special import softmax
 
-from gptm._information import word_statistics
+from gptm._hot import word_statistics
 from gptm._types import Array
 from gptm.estep import Posterior, Prior
 from gptm.parallel import BLOCK, blocks, ordered_map

@@ -65,55 +65,113 @@ def _with_data(X: csr_matrix, data: Array) -> csr_matrix:
     return result
 
 
-def log_likelihood(theta: Array, beta: Array, counts: Any) -> Array:
-    """Log-probability (n,) of each document's words under theta (n, K) and topics beta (K, V).
+def log_likelihood(theta: Any, topics: Any, counts: Any) -> Array:
+    """Log-probability of each document's words.
+
+    Parameters
+    ----------
+    theta : array of shape (n, K)
+        Each document's proportions of topics, as `model.transform` returns them.
+    topics : array of shape (K, V)
+        Topics as distributions over words.
+    counts : sparse or dense array of shape (n, V)
+        The words to score.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Zero for a document without words. Words that no topic has are taken to have the probability 1e-300.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from gptm.metrics import log_likelihood
-    >>> log_likelihood(np.array([[1.0]]), np.array([[0.5, 0.5]]), [[1, 1]])
+    >>> log_likelihood([[1.0]], [[0.5, 0.5]], [[1, 1]])
     array([-1.38629436])
     """
-    X = csr_matrix(counts)
-    beta_T = np.ascontiguousarray(np.asarray(beta).T)
+    beta = _as_topics(topics)
+    X = _as_counts(counts, beta)
+    proportions = _as_proportions(theta, X.shape[0], len(beta))
+    beta_T = np.ascontiguousarray(beta.T)
     result = np.zeros(X.shape[0])
     for d, (start, stop) in enumerate(zip(X.indptr[:-1], X.indptr[1:], strict=True)):
-        probability = beta_T[X.indices[start:stop]] @ theta[d]
+        probability = beta_T[X.indices[start:stop]] @ proportions[d]
         result[d] = X.data[start:stop] @ np.log(np.maximum(probability, 1e-300))
     return result
 
 
-def perplexity(theta: Array, beta: Array, counts: Any) -> float:
-    """exp of minus the mean log-probability per token; lower is better.
+def perplexity(theta: Any, topics: Any, counts: Any, sample_weight: Any = None) -> float:
+    """exp of minus the mean log-probability per word; lower is better.
+
+    Parameters
+    ----------
+    theta : array of shape (n, K)
+        Each document's proportions of topics, as `model.transform` returns them.
+    topics : array of shape (K, V)
+        Topics as distributions over words.
+    counts : sparse or dense array of shape (n, V)
+        The words to score, best such that `theta` has not seen.
+    sample_weight : array of shape (n,), optional
+        How much each document counts.
+
+    Returns
+    -------
+    float
+        1 for a sure guess, V for one that knows nothing.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from gptm.metrics import perplexity
-    >>> perplexity(np.array([[1.0]]), np.full((1, 4), 0.25), [[1, 2, 0, 1]])
+    >>> from gptm import CTM
+    >>> from gptm.metrics import perplexity, split_tokens
+    >>> X = [[3, 2, 0, 0], [0, 0, 3, 3]] * 5
+    >>> model = CTM(n_components=2, random_state=0).fit(X)
+    >>> seen, rest = split_tokens(X)
+    >>> perplexity(model.transform(seen), model.components_, rest) == model.perplexity(X)
+    True
+    >>> perplexity([[1.0]], [[0.25, 0.25, 0.25, 0.25]], [[1, 2, 0, 1]])
     4.0
     """
-    return float(np.exp(-mean_log_likelihood(theta, beta, counts)))
+    return float(np.exp(-mean_log_likelihood(theta, topics, counts, sample_weight)))
 
 
-def mean_log_likelihood(
-    theta: Array, beta: Array, counts: Any, document_weight: Any = None
-) -> float:
-    """Log-probability per token over all documents, each with its weight."""
+def mean_log_likelihood(theta: Any, topics: Any, counts: Any, sample_weight: Any = None) -> float:
+    """Mean log-probability per word, over the words of all documents.
+
+    Parameters
+    ----------
+    theta : array of shape (n, K)
+        Each document's proportions of topics, as `model.transform` returns them.
+    topics : array of shape (K, V)
+        Topics as distributions over words.
+    counts : sparse or dense array of shape (n, V)
+        The words to score.
+    sample_weight : array of shape (n,), optional
+        How much each document counts.
+
+    Returns
+    -------
+    float
+        In nats; higher is better.
+
+    Examples
+    --------
+    >>> from gptm.metrics import mean_log_likelihood
+    >>> mean_log_likelihood([[1.0], [1.0]], [[0.5, 0.5]], [[1, 1], [4, 0]])
+    -0.6931471805599453
+    """
     X = csr_matrix(counts)
-    weight = np.ones(X.shape[0]) if document_weight is None else np.asarray(document_weight, float)
+    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, float)
     if weight.shape != (X.shape[0],):
         raise ValueError(
-            f"there must be one weight per document: expected {X.shape[0]}, got shape {weight.shape}."
+            f"sample_weight must have one number per document: expected shape {(X.shape[0],)}, got {weight.shape}."
         )
+    log_probability = log_likelihood(theta, topics, X)
     tokens = float(weight @ np.asarray(X.sum(1)).ravel())
     if tokens == 0:
         raise ValueError(
-            "there is no held-out token to score: every document has fewer than two tokens. "
-            "Score documents with more words."
+            "there is no word to score: no document with a weight above zero has one. Score documents with more words; "
+            "of those with a single one, none is left to hold out."
         )
-    return float(weight @ log_likelihood(theta, beta, X) / tokens)
+    return float(weight @ log_probability / tokens)
 
 
 # What topics are about, and whether they hang together.
@@ -178,12 +236,7 @@ def npmi_coherence(topics: Any, counts: Any, n_words: int = 10) -> Array:
     array([ 1., -1.])
     """
     beta = _as_topics(topics)
-    X = csr_matrix(counts)
-    if X.shape[1] != beta.shape[1]:
-        raise ValueError(
-            f"counts must have one column for each word of the topics: expected {beta.shape[1]}, got {X.shape[1]}. "
-            "Count with the vocabulary of the topics."
-        )
+    X = _as_counts(counts, beta)
     top = top_words(beta, n_words)
     words, column = np.unique(top, return_inverse=True)
     column = column.reshape(top.shape)
@@ -431,6 +484,26 @@ def _as_topics(topics: Any) -> Array:
             "Pass model.components_."
         )
     return beta
+
+
+def _as_counts(counts: Any, beta: Array) -> csr_matrix:
+    X = csr_matrix(counts)
+    if X.shape[1] != beta.shape[1]:
+        raise ValueError(
+            f"counts must have one column for each word of the topics: expected {beta.shape[1]}, got {X.shape[1]}. "
+            "Count with the vocabulary of the topics."
+        )
+    return X
+
+
+def _as_proportions(theta: Any, n: int, K: int) -> Array:
+    found = np.asarray(theta, dtype=np.float64)
+    if found.shape != (n, K):
+        raise ValueError(
+            f"theta must have one row per document and one column per topic: expected shape {(n, K)}, got "
+            f"{found.shape}. Pass model.transform(X) of the same documents and model.components_."
+        )
+    return found
 
 
 def _topic_parts(beta: Array) -> Array:

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix
 
+from gptm._arrays import csr_parts, from_csr_parts
 from gptm.corpus import Corpus
 
 Tensors = dict[str, np.ndarray]
 Header = dict[str, Any]
 
 _MISSING = -1  # in place of a length
-_CSR = ("data", "indices", "indptr")
 _NUMPY = "biuf"
 _OLD_PANDAS = int(pd.__version__.split(".")[0]) < 3  # there "str" turns what is missing into text
 _NONE, _NAN, _NAT, _NA = None, {"missing": "nan"}, {"missing": "NaT"}, {"missing": "NA"}
@@ -81,8 +80,7 @@ def pack_corpus(
     n, V = corpus.shape
     if texts is not None and len(texts) != n:
         raise ValueError(f"texts must have one entry per document: expected {n}, got {len(texts)}.")
-    for part in _CSR:
-        tensors[f"{prefix}counts.{part}"] = np.ascontiguousarray(getattr(corpus.counts, part))
+    tensors |= csr_parts(corpus.counts, f"{prefix}counts")
     if corpus.vocabulary is not None:
         pack_texts(corpus.vocabulary, f"{prefix}vocabulary", tensors)
     if texts is not None:
@@ -100,8 +98,7 @@ def pack_corpus(
 def unpack_corpus(header: Header, prefix: str, tensors: Tensors) -> Corpus:
     """The documents that `pack_corpus` kept."""
     n, V = header["shape"]
-    counts = csr_matrix(tuple(tensors[f"{prefix}counts.{part}"] for part in _CSR), shape=(n, V))
-    counts.check_format()
+    counts = from_csr_parts(tensors, f"{prefix}counts", (n, V))
     texts: Any = unpack_texts(f"{prefix}texts", tensors) if header["texts"] else None
     words: Any = unpack_texts(f"{prefix}vocabulary", tensors) if header["vocabulary"] else None
     frame, ids = header["metadata"], header["ids"]

@@ -7,7 +7,6 @@ the documents it was fitted to, which `load` leaves alone and `load_attached` re
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata as package_metadata
@@ -22,11 +21,12 @@ from scipy.sparse import issparse
 from sklearn.gaussian_process import kernels as gp
 
 from gptm import __version__, kernels
+from gptm._arrays import from_sparse_arrays, sparse_arrays
+from gptm._files import replace_file
 from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
-from gptm.kernels.network import from_sparse_arrays, sparse_arrays
 from gptm.model import CTM, GPTM
 from gptm.packing import pack_corpus, unpack_corpus
 
@@ -139,7 +139,7 @@ def save_model(
         header["corpus"] = pack_corpus(corpus, texts, _CORPUS, tensors)
     header["words"] = None if words is None else dict(words)
     header["reading"] = None if reading is None else dict(reading)
-    _replace_file(Path(path), to_bytes(tensors, {"gptm": json.dumps(header)}))
+    replace_file(path, to_bytes(tensors, {"gptm": json.dumps(header)}))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -286,6 +286,8 @@ def _read_file(
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {os.fspath(path)}.")
+    with path.open("rb"):  # the system says it best where a file may not be read, or is a folder
+        pass
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             text = (file.metadata() or {}).get("gptm")
@@ -314,23 +316,6 @@ def _check_schema(path: Path, header: Any) -> None:
             f"{os.fspath(path)} was written with schema {schema} by gptm {header.get('libraries', {}).get('gptm')}; "
             f"this version reads up to schema {SCHEMA}. Upgrade gptm."
         )
-
-
-def _replace_file(path: Path, content: bytes) -> None:
-    """Write beside the file, then move over it: nobody ever sees half a model."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _storable(name: str, value: Any) -> Any:

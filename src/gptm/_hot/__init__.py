@@ -8,12 +8,13 @@ What other loops call is inlined (`forceinline`). Else a process that compiles t
 would run different copies of the same function, whose last bits differ.
 """
 
-from gptm._hot.algebra import cholesky, cholesky_solve, inverse, weighted_precision
+from gptm._hot.algebra import cholesky, inverse, weighted_precision
 from gptm._hot.direction import LEVELS, level_of, newton_direction
 from gptm._hot.documents import document_block, optimise_document, prior_gradient, shifted_exp
 from gptm._hot.exponential import exponential
 from gptm._hot.gibbs import gibbs_sweep, next_uniform
 from gptm._hot.guess import guess_block
+from gptm._hot.information import word_statistics
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
 from gptm._hot.softmax import Rules, expected_softmax
 from gptm._hot.variances import settle_nu2, solve_nu2
@@ -24,7 +25,6 @@ __all__ = [
     "Rules",
     "add_expected_counts",
     "cholesky",
-    "cholesky_solve",
     "document_block",
     "expected_softmax",
     "exponential",
@@ -44,5 +44,6 @@ __all__ = [
     "shifted_exp",
     "solve_nu2",
     "weighted_precision",
+    "word_statistics",
     "words_term",
 ]

@@ -22,21 +22,6 @@ def cholesky(A, L):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
-def cholesky_solve(L, g, x):
-    """Fill x with (L L')^-1 g."""
-    K = L.shape[0]
-    for i in range(K):
-        s = g[i]
-        for k in range(i):
-            s -= L[i, k] * x[k]
-        x[i] = s / L[i, i]
-    for i in range(K - 1, -1, -1):
-        x[i] /= L[i, i]
-        for k in range(i):
-            x[k] -= L[i, k] * x[i]
-
-
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def weighted_precision(T, weight, P):
     """Fill P with T diag(weight) T', the prior precision of a new document."""
     K = T.shape[0]

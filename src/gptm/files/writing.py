@@ -5,14 +5,13 @@ import io
 import json
 import os
 import sys
-import tempfile
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gptm._files import replace_file
 from gptm.files.formats import find_format, suffix
 from gptm.files.parquet import import_parquet
 
@@ -50,7 +49,7 @@ def write_table(frame: pd.DataFrame, target: Any, format: str | None = None) -> 
     data = content.encode("utf-8") if isinstance(content, str) else content
     if str(target).lower().endswith(".gz"):
         data = gzip.compress(data, mtime=0)  # no date inside: the same table, the same bytes
-    _replace(Path(target), data)
+    replace_file(target, data)
 
 
 def _format(path: Any, format: str | None) -> str:
@@ -142,22 +141,3 @@ def _to_stream(stream: Any, content: str | bytes, format: str) -> None:
         below.write(content)
     else:
         stream.write(content if is_text else content.encode("utf-8"))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Put a complete file in place of what is there."""
-    path = path.resolve()  # a link stays a link
-    if path.exists() and not path.is_file():  # a device or a pipe
-        path.write_bytes(data)
-        return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # as any other new file
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gptm.plots.canvas import COLORS, SMALL, new_axes, tidy
 from gptm.selection import ComponentSearch
+from gptm.selection.tables import common_folds
 
 
 def plot_bound(model: Any, *, ax: Any = None) -> Any:
@@ -75,6 +76,26 @@ def plot_components(search: ComponentSearch, *, ax: Any = None) -> Any:
             "plot_components draws what gptm.search_components returns; got an object of type "
             f"{type(search).__name__}."
         )
-    ax = search.plot(new_axes(ax, (6.4, 4.2)))
+    ax = new_axes(ax, (6.4, 4.2))
+    table, best, lowest = search.table, search.best, search.lowest
+    sizes, mean = table.index.to_numpy(), table["perplexity"]
+    error = table["standard_error"].fillna(0.0)
+    n_folds = len(common_folds(search.folds)) // len(table)
+    what = f"mean and standard error, {n_folds} folds" if n_folds > 1 else "one split"
+    curve = ax.errorbar(sizes, mean, yerr=error, color=COLORS[0], marker="o", capsize=4, label=what)
+    ring: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "markeredgewidth": 1.8}
+    what = f"lowest: {lowest} topics"
+    squares = ax.plot(lowest, mean[lowest], "s", color=COLORS[1], ms=16, label=what, **ring)
+    what = f"best: {best} topics"
+    circles = ax.plot(best, mean[best], "o", color=COLORS[2], ms=13, label=what, **ring)
+    limit = ax.axhline(mean[lowest] + error[lowest], color="0.6", ls="--", lw=1, zorder=0)
+    limit.set_label("one standard error above the lowest")
+    if sizes[-1] >= 4 * sizes[0]:
+        ax.set_xscale("log")
+    ax.set_xticks(sizes, labels=[str(size) for size in sizes])
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("number of topics")
+    ax.set_ylabel(f"perplexity of held-out words, {100 * search.observed:g} % seen")
+    ax.legend(handles=[curve, *squares, *circles, limit], frameon=False)
     tidy(ax)
     return ax

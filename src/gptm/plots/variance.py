@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm.explaining import UNEXPLAINED
 from gptm.plots.canvas import (
     GREY,
     SMALL,
@@ -19,7 +20,6 @@ from gptm.plots.effects import check_terms
 from gptm.plots.ranks import around
 from gptm.seeds import topic_numbers
 
-UNEXPLAINED = "unexplained"
 _ROW = 0.34  # inches
 
 

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gptm._files import replace_file
 from gptm.report.data import report_data
 
 _STYLE = "page.css"
@@ -185,11 +186,5 @@ def _packed(data: Mapping[str, Any]) -> str:
 
 
 def _write(path: Path, text: str) -> Path:
-    """Replace a file as a whole."""
-    waiting = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        waiting.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(waiting, path)
-    finally:
-        waiting.unlink(missing_ok=True)
+    replace_file(path, text.encode())
     return path

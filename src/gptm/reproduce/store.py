@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any
 
 from gptm import __version__
+from gptm._files import replace_file
 from gptm.reproduce import data
 from gptm.reproduce.jobs import Job, Settings
 
@@ -60,10 +61,7 @@ class Store:
         content = {"key": key, "fingerprint": self._fingerprints[key], "result": result}
         text = json.dumps(content, allow_nan=False) + "\n"
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(key)
-        unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
+        replace_file(self.path(key), text.encode())
 
 
 def fingerprint(job: Job, settings: Settings, needed: list[str]) -> str:

@@ -221,28 +221,9 @@ class ComponentSearch(_Result):
         -------
         Axes
         """
-        ax = _new_axes() if ax is None else ax
-        table, best, lowest = self.table, self.best, self.lowest
-        sizes, mean = table.index.to_numpy(), table["perplexity"]
-        error = table["standard_error"].fillna(0.0)
-        n_folds = len(common_folds(self.folds)) // len(table)
-        what = f"mean and standard error, {n_folds} folds" if n_folds > 1 else "one split"
-        curve = ax.errorbar(sizes, mean, yerr=error, marker="o", capsize=4, label=what)
-        ring: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "markeredgewidth": 1.8}
-        what = f"lowest: {lowest} topics"
-        squares = ax.plot(lowest, mean[lowest], "s", color="C1", ms=16, label=what, **ring)
-        what = f"best: {best} topics"
-        circles = ax.plot(best, mean[best], "o", color="C2", ms=13, label=what, **ring)
-        limit = ax.axhline(mean[lowest] + error[lowest], color="0.6", ls="--", lw=1, zorder=0)
-        limit.set_label("one standard error above the lowest")
-        if sizes[-1] >= 4 * sizes[0]:
-            ax.set_xscale("log")
-        ax.set_xticks(sizes, labels=[str(size) for size in sizes])
-        ax.set_xticks([], minor=True)
-        ax.set_xlabel("number of topics")
-        ax.set_ylabel(f"perplexity of held-out words, {100 * self.observed:g} % seen")
-        ax.legend(handles=[curve, *squares, *circles, limit], frameon=False)
-        return ax
+        from gptm.plots import plot_components  # which needs this class
+
+        return plot_components(self, ax=ax)
 
     def _printed(self) -> tuple[pd.DataFrame, str]:
         table, best, lowest = self.table, self.best, self.lowest
@@ -253,11 +234,3 @@ class ComponentSearch(_Result):
         if len(table) > 1 and lowest == table.index[-1]:
             conclusion += ", the largest number tried"
         return text, conclusion
-
-
-def _new_axes() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError("plot needs matplotlib: pip install 'gptm[plot]'") from None
-    return plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]

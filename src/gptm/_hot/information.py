@@ -1,24 +1,19 @@
-"""What words say of a document's logits: one compiled loop."""
+"""What the words of documents say of their logits."""
 
-import numba
 import numpy as np
+from numba import njit
 
-from gptm._types import Array
 
+@njit(cache=True, nogil=True)
+def word_statistics(indptr, words, counts, beta_T, theta, expected, ambiguous):
+    """Fill each document's expected topic counts (n, K), and what not knowing the words' topics takes (n, K, K).
 
-@numba.njit(cache=True, fastmath=False, nogil=True)
-def word_statistics(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    counts: Array,
-    beta_T: Array,
-    theta: Array,
-    expected: Array,
-    ambiguous: Array,
-) -> None:
-    """For each document, sum_w c_w phi_w, and sum_w c_w (diag(phi_w) - phi_w phi_w') below the diagonal and on it.
+    Same as, for each document and on and below the diagonal::
 
-    phi_w are the topics of word w in the document; the second is what not knowing them takes from the words.
+        phi = theta * beta_T[words]                       # (n_d, K), words that no topic has left out
+        phi /= phi.sum(1)[:, None]
+        expected[:] = counts @ phi
+        ambiguous[:] = diag(counts @ phi) - phi.T @ (counts[:, None] * phi)
     """
     n, K = theta.shape
     phi = np.empty(K)
@@ -26,7 +21,7 @@ def word_statistics(
         expected[d] = 0.0
         ambiguous[d] = 0.0
         for j in range(indptr[d], indptr[d + 1]):
-            w, c = indices[j], counts[j]
+            w, c = words[j], counts[j]
             total = 0.0
             for k in range(K):
                 phi[k] = theta[d, k] * beta_T[w, k]
