@@ -1017,3 +1017,27 @@ def test_time_zones_without_a_name_become_utc():
     header = pack_column(times, "when", tensors)
     found = unpack_column(header, "when", tensors)
     assert (found == times).all()
+
+
+@pytest.mark.parametrize("labels", [None, [f"w{i}" for i in range(6)]])
+def test_topics_given_as_a_table_come_back(tmp_path, labels):
+    X = np.random.default_rng(0).poisson(1.0, (20, 6))
+    init = pd.DataFrame(np.random.default_rng(1).dirichlet(np.ones(6), 2), columns=labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gptm.CTM(2, init=init, max_iter=2).fit(X)
+    model.save(tmp_path / "model.gptm")
+    loaded = gptm.load(tmp_path / "model.gptm")
+    pd.testing.assert_frame_equal(loaded.init, init, check_column_type=False)
+
+
+def test_a_length_scale_in_an_array_of_no_dimension_comes_back(tmp_path):
+    X = np.random.default_rng(0).poisson(1.0, (20, 6))
+    kernel = gptm.kernels.RBF("t", "u", length_scale=np.array(3.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = gptm.GPTM(2, kernel=kernel, max_iter=2).fit(
+            X, metadata={"t": np.arange(20.0), "u": np.arange(20.0) % 3}
+        )
+    model.save(tmp_path / "model.gptm")
+    assert float(gptm.load(tmp_path / "model.gptm").kernel.length_scale) == 3.0

@@ -124,7 +124,13 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return self._theta_with_std(counts, new) if return_std else self._theta(counts, new)
 
     def score(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, metadata: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        metadata: Any = None,
+        missing_columns: Literal["error", "prior"] = "error",
     ) -> float:
         """Mean log-probability per held-out word, half of each document's words observed.
 
@@ -135,13 +141,15 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         sample_weight : array of shape (n_documents,), optional
             Weight of each document's words in the mean.
         metadata : DataFrame or dict of columns, optional
+        missing_columns : {"error", "prior"}, default="error"
+            As in `transform`.
 
         Returns
         -------
         float
             Higher is better. The split is seeded: the same documents give the same score.
         """
-        return self._completion(X, metadata, 0.5, sample_weight)
+        return self._completion(X, metadata, 0.5, sample_weight, missing_columns)
 
     def perplexity(
         self,

@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from gptm._types import Array
+from gptm._warnings import warn
 from gptm.information import Words
 from gptm.operators import Operator, Structure
 from gptm.weightspace import weight_space
@@ -185,6 +187,15 @@ def conjugate_gradients(
         z = precondition(residual)
         before, size = size, dot(residual, z)
         direction = z + size / np.maximum(before, np.finfo(float).tiny) * direction
+    else:
+        left = float(
+            np.sqrt(np.max(dot(residual, residual) / np.maximum(target, np.finfo(float).tiny)))
+        )
+        warn(
+            f"error bars: {_MAX_STEPS} steps of conjugate gradients leave {left:.1f} times as much as they should, so "
+            "the bands may be less accurate. The kernel is very strong beside what the words say.",
+            ConvergenceWarning,
+        )
     return solution
 
 

@@ -348,7 +348,11 @@ def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
         return {key: _kept(part, tensors, f"{path}.{key}") for key, part in parts.items()}
     if isinstance(value, pd.DataFrame):
         kept = _kept(value.to_numpy(dtype=np.float64), tensors, path)
-        return {"frame": kept, "index": [_encode(label, tensors, path) for label in value.index]}
+        index, columns = (
+            [_encode(label, tensors, path) for label in labels.tolist()]
+            for labels in (value.index, value.columns)
+        )
+        return {"frame": kept, "index": index, "columns": columns}
     if isinstance(value, list | tuple):
         items = [_encode(item, tensors, f"{path}.{i}") for i, item in enumerate(value)]
         return {"list": items} if isinstance(value, list) else {"tuple": items}
@@ -374,7 +378,7 @@ def _kept(array: np.ndarray, tensors: dict[str, np.ndarray], path: str) -> str:
     for name, other in tensors.items():
         if other.dtype == array.dtype and np.array_equal(other, array):
             return name
-    tensors[path] = np.ascontiguousarray(array)
+    tensors[path] = np.array(array, order="C")  # which keeps a single number single
     return path
 
 
@@ -387,8 +391,8 @@ def _decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
     if "sparse.data" in value:
         return from_sparse_arrays({key: tensors[name] for key, name in value.items()}, "sparse")
     if "frame" in value:
-        labels = [_decode(label, tensors) for label in value["index"]]
-        return pd.DataFrame(tensors[value["frame"]], index=labels, columns=labels)
+        index, columns = ([_decode(one, tensors) for one in value[k]] for k in ("index", "columns"))
+        return pd.DataFrame(tensors[value["frame"]], index=index, columns=columns)
     if "list" in value:
         return [_decode(item, tensors) for item in value["list"]]
     if "tuple" in value:

@@ -41,9 +41,12 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
         raise ValueError(
             f"kernel is the class {kernel.__name__} of gptm.kernels; make one, as in {kernel.__name__}(...)."
         )
+    hint = ""
+    if isinstance(kernel, str):
+        hint = f" A formula is read by gptm.formula.parse_kernel({kernel!r})."
     raise ValueError(
         "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
-        f"{kernel!r} of type {type(kernel).__name__}."
+        f"{kernel!r} of type {type(kernel).__name__}.{hint}"
     )
 
 

@@ -394,9 +394,14 @@ _EPOCH = np.datetime64(
 
 
 def grid(columns: Sequence[str], points: Array, dates: np.ndarray, n_points: int) -> pd.DataFrame:
-    """Even steps along the first column, from its least to its largest value, the other columns at their medians."""
-    first = np.linspace(np.nanmin(points[:, 0]), np.nanmax(points[:, 0]), n_points)
-    values = [first, *(np.full(n_points, np.nanmedian(column)) for column in points.T[1:])]
+    """Even steps along the first column, from its least to its largest value, the other columns at their medians.
+
+    Of a column that says yes or no, there is nothing between.
+    """
+    first = np.unique(points[~np.isnan(points[:, 0]), 0])
+    if len(first) != 2 or n_points < 2:
+        first = np.linspace(first[0], first[-1], n_points)
+    values = [first, *(np.full(len(first), np.nanmedian(column)) for column in points.T[1:])]
     return pd.DataFrame(
         {
             name: _EPOCH + (one * 86_400).round().astype("timedelta64[s]") if date else one

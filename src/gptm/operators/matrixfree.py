@@ -29,8 +29,8 @@ class MatrixFree(BySpectrum):
 
     A block Lanczos run from the data gives coordinates in which 𝒦 is as good as diagonal, for all strengths;
     traces and log-determinants come from one seeded Lanczos quadrature. Posterior variances of new documents are
-    sums over the terms, each as if it were alone, which is rather too much: exact ones would take solves for every
-    document.
+    sums over the terms, with all that the others vary by as noise for each, which is rather too much: exact ones
+    would take solves for every document.
     """
 
     learnable = False  # every trial of a parameter would cost as much as ten iterations
@@ -124,10 +124,15 @@ class MatrixFreeCross(Cross):
 
     def __init__(self, operator: MatrixFree, new: Placement):
         self.operator = operator
-        self.graphs = operator.structure.graphs
-        base: Operator = Diagonal(operator.structure.own)
-        if operator.structure.features is not None:
-            base = Additive(Diagonal(operator.structure.own), operator.structure.features)
+        n, features, own, self.graphs = operator.structure
+        variances = np.array([graph.trace(np.zeros(1))[0] / n for graph in self.graphs])
+        shared = 0.0 if features is None else float(features.row_squares().mean())
+        # What the other terms vary by is noise to each: on average, for graphs.
+        others = variances.sum() - variances + shared + own.mean()
+        self.among_others = [g.plus(float(v)) for g, v in zip(self.graphs, others, strict=True)]
+        base: Operator = Diagonal(own + variances.sum())
+        if features is not None:
+            base = Additive(Diagonal(own + variances.sum()), features)
         self.rest = base.cross(Placement(new.n, new.features, new.own))
         nothing = np.zeros(new.n)
         self.leaves = [Placement(new.n, None, nothing, (weights,)) for weights in new.weights]
@@ -138,7 +143,7 @@ class MatrixFreeCross(Cross):
         return self.rest.mean(alpha, F) + sum(carried)
 
     def variance(self, b: Array) -> Array:
-        parts = zip(self.graphs, self.leaves, strict=True)
+        parts = zip(self.among_others, self.leaves, strict=True)
         return self.rest.variance(b) + sum(g.carried_variance(leaf, b) for g, leaf in parts)
 
     def conditional(self) -> Spectral:
