@@ -21,6 +21,7 @@ from gptm import files, formula
 from gptm.cli import options, session
 from gptm.cli.app import app
 from gptm.cli.progress import Expected, bar, counting
+from gptm.cli.wording import in_options
 from gptm.persistence import load_attached
 
 TEA = ["tea", "leaves", "green", "kettle", "cup", "steam", "pot", "jasmine"]
@@ -322,7 +323,7 @@ def test_auto_is_announced_in_one_line(csv, tmp_path):
     result = ok("fit", csv, "-t", 2, "-o", tmp_path / "m.gptm")
     notes = [line for line in result.stderr.splitlines() if line.startswith("note: ")]
     assert len(notes) == 1
-    assert "kernel='auto' means kernel=" in notes[0]
+    assert notes[0].startswith("note: --kernel auto means Matern('date'")
 
 
 def test_warnings_are_single_lines(csv, tmp_path):
@@ -426,6 +427,93 @@ def test_errors_end_with_their_code(case, csv, fitted, plain, tmp_path):
     if code == 1:
         assert text.splitlines()[-1].startswith("error: ")
     assert list(tmp_path.iterdir()) == []
+
+
+OVERWRITING = {
+    "the new documents": ("transform", "{model}", "{csv}", "-o", "{csv}"),
+    "the new documents through a link": ("transform", "{model}", "{csv}", "-o", "{link}"),
+    "the documents": ("fit", "{csv}", "-o", "{csv}"),
+    "the metadata": ("fit", "{csv}", "--metadata", "{side}", "-o", "{side}"),
+    "the stop words": ("fit", "{csv}", "--stop-words", "{side}", "-o", "{side}"),
+    "a text of the folder": ("fit", "{folder}", "-o", "{folder}/side.txt"),
+    "the model by its page": ("report", "{model}", "-o", "{model}"),
+    "the model by the page's data": ("report", "{model}", "-o", "{new}", "--data", "{model}"),
+    "the scores": ("report", "{model}", "--scores", "{side}", "-o", "{side}"),
+    "the page by its data": ("report", "{model}", "-o", "{new}", "--data", "{new}"),
+    "the model by a table": ("transform", "{model}", "{csv}", "--to", "csv", "-o", "{model}"),
+    "another model by a table": ("topics", "{model}", "-o", "{other}"),
+    "another model by a page": ("report", "{model}", "-o", "{other}"),
+    "the scored documents": ("evaluate", "{csv}", "-o", "{csv}"),
+    "the searched documents": ("search", "{csv}", "-o", "{csv}"),
+}
+
+
+@pytest.mark.parametrize("case", OVERWRITING)
+def test_nothing_that_is_read_and_no_model_is_written_over(case, csv, fitted, plain, tmp_path):
+    paths = {
+        "csv": tmp_path / "a.csv",
+        "side": tmp_path / "side.txt",
+        "model": tmp_path / "m.gptm",
+        "other": tmp_path / "other.csv",
+        "link": tmp_path / "link.csv",
+    }
+    for name, source in (("csv", csv), ("side", csv), ("model", fitted[0]), ("other", plain)):
+        paths[name].write_bytes(source.read_bytes())
+    paths["link"].symlink_to(paths["csv"])
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    known = paths | {"folder": tmp_path, "new": tmp_path / "new.html"}
+    text = failing(2, *(argument.format(**known) for argument in OVERWRITING[case]))
+    assert "Choose another name" in text
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_model_may_replace_a_model(csv, fitted, tmp_path):
+    path = tmp_path / "m.gptm"
+    path.write_bytes(fitted[0].read_bytes())
+    ok("fit", csv, "-t", 3, "-k", "none", "-q", "--max-iter", 2, "-o", path)
+    assert gptm.load(path).n_components == 3
+
+
+WITH_TABLES = {
+    "topics": ["topics", "{model}"],
+    "effects": ["effects", "{model}"],
+    "transform": ["transform", "{model}", "{csv}"],
+    "evaluate": ["evaluate", "{csv}"],
+    "search": ["search", "{csv}"],
+}
+
+
+@pytest.mark.parametrize("command", WITH_TABLES)
+def test_a_table_that_cannot_be_written_is_told_before_the_work(
+    command, csv, fitted, tmp_path, monkeypatch
+):
+    arguments = [one.format(csv=csv, model=fitted[0]) for one in WITH_TABLES[command]]
+    monkeypatch.setattr("gptm.files.reading.open_source", None)  # nothing is read
+    monkeypatch.setattr("gptm.persistence.load", None)
+    for name in ("t.xlsx", "t.txt", "t"):
+        assert "ends in .csv" in failing(2, *arguments, "-o", tmp_path / name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    assert "pip install" in failing(1, *arguments, "-o", tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("command", ["topics", "transform"])
+def test_a_table_is_shown_where_it_cannot_be_written_after_all(
+    command, fitted, new_csv, tmp_path, monkeypatch
+):
+    write = files.write_table
+
+    def full(frame, target, format=None):
+        if not hasattr(target, "write"):
+            raise OSError(28, "No space left on device", str(target))
+        write(frame, target, format)
+
+    monkeypatch.setattr(files, "write_table", full)
+    arguments = [one.format(csv=new_csv, model=fitted[0]) for one in WITH_TABLES[command]]
+    result = invoke(*arguments, "-o", tmp_path / "t.csv")
+    assert result.exit_code == 1
+    assert "No space left" in result.stderr
+    assert len(pd.read_csv(io.StringIO(result.stdout))) == (2 if command == "topics" else 5)
 
 
 def test_advice_is_in_options(tmp_path):
@@ -634,6 +722,40 @@ def test_effects_at_a_name_that_was_never_seen(fitted):
     assert "known are 'Leaf', 'Bean'" in line or "known are 'Bean', 'Leaf'" in line
 
 
+@pytest.fixture(scope="module")
+def dotted(folder):
+    """A model of dates as they are written in Germany, and of numbers."""
+    frame = make_frame(30)
+    frame["date"] = pd.to_datetime(frame["date"]).dt.strftime("%d.%m.%Y")
+    path = folder / "dotted.csv"
+    frame.assign(price=np.arange(30) * 1.5).to_csv(path, index=False)
+    model = folder / "dotted.gptm"
+    kernel = "matern(date) + matern(price)"
+    ok("fit", path, "-t", 2, "-k", kernel, "-q", "--max-iter", 5, "-o", model)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [("31.12.2015", "2015-12-31"), ("2015-12-31", "2015-12-31"), ("2015", "2015-01-01")],
+)
+def test_effects_at_dates_however_they_are_written(written, day, dotted):
+    for option in ("--at", "--versus"):
+        given = ["effects", dotted, option, f"date={written}", "--points", 2, "--json"]
+        found = json.loads(ok(*given).stdout)
+        if option == "--at":
+            assert {row["date"][:10] for row in found} == {day}
+
+
+def test_effects_at_what_is_no_date_or_number(dotted):
+    text = failing(2, "effects", dotted, "--at", "date=soon")
+    assert "--at date expects dates, as in 2015-12-31 or 2015, or written %d.%m.%Y" in text
+    assert "'soon'" in text
+    assert "--column" not in text
+    text = failing(2, "effects", dotted, "--versus", "price=cheap")
+    assert "--versus price expects numbers" in text
+
+
 def test_effects_of_one_term_at_a_time(fitted):
     both = ["--at", "date=2001-01-01", "--at", "source=Leaf"]
     text = failing(2, "effects", fitted[0], *both)
@@ -726,6 +848,18 @@ def test_transform_tells_of_unknown_words(fitted, tmp_path):
     assert len(result.stdout.splitlines()) == 3
 
 
+def test_transform_tells_of_names_never_seen(fitted, tmp_path):
+    path = tmp_path / "new.csv"
+    frame = make_frame(4).assign(source=["Leaf", "Pravda", "Pravda", None])
+    frame.to_csv(path, index=False)
+    result = ok("transform", fitted[0], path, "-q")
+    (line,) = [line for line in result.stderr.splitlines() if "never seen" in line]
+    assert "2 of 4 documents have a source never seen in training: 'Pravda'" in line
+    assert "'Leaf'" in line
+    frame.assign(source="Bean").to_csv(path, index=False)
+    assert "never seen" not in ok("transform", fitted[0], path, "-q").stderr
+
+
 def test_transform_with_another_text_column(fitted, tmp_path):
     path = tmp_path / "new.csv"
     make_frame(5).rename(columns={"body": "content"}).to_csv(path, index=False)
@@ -808,6 +942,63 @@ def test_evaluate(csv, tmp_path):
     path = tmp_path / "scores.csv"
     assert f"2 rows in {path}" in ok(*given, "-o", path).stderr
     assert list(pd.read_csv(path)["model"]) == ["GPTM", "CTM"]
+
+
+def test_evaluate_needs_side_information(csv, tmp_path):
+    assert "no side information to compare" in failing(2, "evaluate", csv, "-k", "none")
+    path = tmp_path / "texts.csv"
+    make_frame(10)[["key", "body"]].to_csv(path, index=False)
+    assert "no side information to compare" in failing(1, "evaluate", path, "-q")
+
+
+def test_a_text_column_with_a_comma_in_its_name(tmp_path):
+    path, model = tmp_path / "a.csv", tmp_path / "m.gptm"
+    frame = make_frame(12).rename(columns={"body": "text, body"}).assign(title="green tea")
+    frame.to_csv(path, index=False)
+    for given, names in (("text, body", ["text, body"]), ("title", ["title"])):
+        fit = ["fit", path, "-t", 2, "-k", "none", "-q", "--max-iter", 2, "-o", model]
+        ok(*fit, "--min-df", 1, "--max-df", 1.0, "--text", given)
+        assert load_attached(model).reading["text"] == names
+        assert "taken from" not in ok("transform", model, path, "--text", given).stderr
+
+
+def test_texts_are_joined_in_the_order_of_their_names(csv, tmp_path):
+    model = tmp_path / "m.gptm"
+    ok(
+        "fit",
+        csv,
+        "-t",
+        2,
+        "-k",
+        "none",
+        "-q",
+        "--max-iter",
+        2,
+        "--text",
+        "source,body,",
+        "-o",
+        model,
+    )
+    assert load_attached(model).reading["text"] == ["source", "body"]
+    assert load_attached(model).texts[0].startswith("Leaf\n")
+
+
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        (
+            "3 of 10 fits did not converge in max_iter iterations, see `converged`. Increase max_iter, or tol if",
+            "3 of 10 fits did not converge. Increase --max-iter, or --tol if",
+        ),
+        (
+            "kernel='auto' means kernel=None; not used: 'x' (constant)",
+            "--kernel auto means none; not used",
+        ),
+        ("Use inference='variational', or", "Use --inference variational, or"),
+    ],
+)
+def test_nothing_is_said_in_python(python, said):
+    assert said in in_options(python)
 
 
 def test_search(csv):
@@ -965,7 +1156,7 @@ def test_lines_of_the_work_stay_off_standard_output(capsys):
 
 @pytest.mark.parametrize("command", ["evaluate", "search"])
 def test_interrupted_scores_are_shown(command, csv, monkeypatch):
-    given = [command, csv, "-t", 2, "--folds", 2, "-k", "none", "--max-iter", 5]
+    given = [command, csv, "-t", 2, "--folds", 2, "-k", "categorical(source)", "--max-iter", 5]
     name = "gptm.selection.results._Result.complete"
     monkeypatch.setattr(name, property(lambda self: False))
     result = invoke(*given)

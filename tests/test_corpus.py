@@ -298,3 +298,14 @@ def test_pairs_of_words_are_counted_in_new_texts_as_in_training():
     assert "state union" in training.vocabulary
     new = Corpus.from_texts(["the state of the union"], vocabulary=training.vocabulary)
     assert new.counts[0, list(training.vocabulary).index("state union")] == 1
+
+
+def test_rows_in_another_order_than_the_texts_are_refused():
+    """Sorted by date, a table would give every text another one's metadata."""
+    frame = pd.DataFrame({"text": ["red green", "green blue", "blue red"], "day": [3, 1, 2]})
+    with pytest.raises(
+        ValueError, match=r"same labels in another order.*metadata\.loc\[texts\.index\]"
+    ):
+        Corpus.from_texts(frame["text"], metadata=frame.sort_values("day"))
+    for metadata in (frame, frame.sort_values("day").reset_index(drop=True), {"day": frame["day"]}):
+        assert len(Corpus.from_texts(frame["text"], metadata=metadata)) == 3

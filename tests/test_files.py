@@ -330,6 +330,11 @@ def test_kinds_can_be_told(tmp_path):
     assert frame["who"].tolist() == list("aabb")
 
 
+def test_a_category_of_one_name_is_called_so(tmp_path):
+    reading = kinds_of(tmp_path, {"source": ["Times"] * 4})
+    assert reading.columns["source"].why == "one name"
+
+
 def test_text_can_be_told_and_joined(tmp_path):
     path = put(tmp_path, "data.csv", TABLES["data.csv"])
     reading = files.read(path, text="source", words=PLAIN)
@@ -365,6 +370,37 @@ def test_the_text_is_the_longest_column_not_the_one_called_so(tmp_path):
     assert reading.columns["headline"].kind == "note"
 
 
+def test_a_text_of_letters_with_marks_is_a_text(tmp_path):
+    hindi = ["यह किताब मेरी है", "वह चाय पीती है", "मैं घर में हूँ"]
+    rows = [{"who": f"Author Number{i}", "what": one} for i, one in enumerate(hindi)]
+    path = tmp_path / "hindi.csv"
+    path.write_bytes(csv_bytes(rows))
+    reading = files.read(path, words=PLAIN)
+    assert reading.columns.text == ("what",)
+    assert {"किताब", "मेरी", "हूँ"} <= set(reading.corpus.vocabulary)
+
+
+def test_a_text_without_blanks_is_a_text_and_told_of(tmp_path):
+    chinese = [
+        "我每天早上喝绿茶然后去上班",
+        "中午和同事一起吃饭聊天喝咖啡",
+        "晚上在家里看书写信听音乐",
+    ]
+    rows = [{"id": i, "city": "北京市", "what": one} for i, one in enumerate(chinese)]
+    path = put(tmp_path, "chinese.csv", csv_bytes(rows))
+    with pytest.warns(UserWarning, match="segmenter"):
+        assert files.read(path, words=PLAIN).columns.text == ("what",)
+
+
+def test_counts_of_words_in_two_spellings_are_matched(tmp_path):
+    path = tmp_path / "c.ldac"
+    path.write_text("2 0:3 1:2\n", encoding="utf-8")
+    new = files.read_documents(
+        path, words=PLAIN, vocabulary=["tea", "grün"], file_vocabulary=["grün", "gru\u0308n"]
+    )
+    assert new.corpus.counts.toarray().tolist() == [[0, 5]]
+
+
 def test_a_table_without_text(tmp_path):
     rows = [{"a": str(i), "b": f"https://example.org/{i}"} for i in range(30)]
     with pytest.raises(ValueError, match=r"no column looks like text; the columns are 'a', 'b'"):
@@ -388,6 +424,42 @@ def test_nested_objects_and_late_columns(tmp_path):
     assert list(reading.corpus.metadata) == ["meta.year", "meta.by.name", "late"]
     np.testing.assert_array_equal(reading.corpus.metadata["late"], [np.nan, 3])
     assert reading.corpus.counts.sum() == 4
+
+
+WRITTEN = {
+    "%d.%m.%y": ["31.12.12", "13.01.99", "7.9.12"],
+    "%b-%y": ["Sep-12", "Jan-99", "Mar-05"],
+    "%m/%Y": ["09/2012", "1/1999", "03/2005"],
+    "%m/%d/%Y %I:%M %p": ["9/27/2012 4:05 PM", "01/31/1999 11:00 AM", "3/14/2005 12:30 pm"],
+    "%d/%m/%Y %I:%M %p": ["27/9/2012 4:05 PM", "31/01/1999 11:00 AM", "14/3/2005 12:30 pm"],
+    "%A, %B %d, %Y": ["Friday, September 7, 2012", "Monday, January 4, 1999"],
+    "%B %d, %Y": ["September 7th, 2012", "January 1st, 1999", "March 3, 2005"],
+    "%d. %B %Y": ["7. September 2012", "31. January 1999"],
+    "%a, %d %b %Y %H:%M:%S": ["Fri, 07 Sep 2012 10:00:00 GMT", "Mon, 04 Jan 1999 00:00:00 GMT"],
+    "%d.%m.%Y %H:%M": ["31.12.2012 10:00 UTC", "07.09.1999 11:30 UTC"],
+    "ISO8601": ["2012-Q3", "1999 Q1", "Q2 2005", "2005q4", "2012-09-07 10:00 UTC"],
+}
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+def test_dates_in_many_forms(tmp_path, form):
+    cells = WRITTEN[form] * 2
+    rows = [{"body": f"tea {i} cup", "when": cell} for i, cell in enumerate(cells)]
+    reading = files.read(put(tmp_path, "t.csv", csv_bytes(rows)), text="body", words=PLAIN)
+    assert reading.columns.kinds["when"] == ("date" if form == "ISO8601" else f"date:{form}")
+    assert reading.problems == []
+    dates = reading.corpus.metadata["when"]
+    assert dates.dt.year.tolist()[:2] == [2012, 1999]
+    assert all(date.month == 9 for date, cell in zip(dates, cells, strict=True) if "Sep" in cell)
+
+
+def test_quarters_begin_with_their_first_day(tmp_path):
+    rows = [{"body": f"tea {i}", "when": cell} for i, cell in enumerate(["2012-Q3", "Q1 1999"])]
+    reading = files.read(put(tmp_path, "t.csv", csv_bytes(rows)), text="body", words=PLAIN)
+    assert reading.corpus.metadata["when"].dt.strftime("%Y-%m-%d").tolist() == [
+        "2012-07-01",
+        "1999-01-01",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -471,6 +543,54 @@ def test_odd_values_become_missing_and_are_noted(tmp_path):
     assert "'many'" in found.message
 
 
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["268,01", "3,5", "", "-7"], [268.01, 3.5, np.nan, -7]),
+        (["1.234,5", "1.234", "12", "0,125"], [1234.5, 1234, 12, 0.125]),
+        (["1234,567", "1,5e3", "2", "3"], [1234.567, 1500, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize("told", [None, "number", "number:comma"])
+def test_numbers_with_decimal_commas(tmp_path, cells, numbers, told):
+    rows = [{"body": f"tea {i} cup", "price": cell} for i, cell in enumerate(cells)]
+    path = put(tmp_path, "t.csv", csv_bytes(rows, delimiter=";"))
+    reading = files.read(path, words=PLAIN, text="body", kinds=told and {"price": told})
+    assert reading.columns.kinds["price"] == (told or "number:comma")
+    np.testing.assert_allclose(reading.corpus.metadata["price"], numbers)
+    assert reading.problems == []
+
+
+def test_a_trained_comma_settles_what_new_cells_leave_open(tmp_path):
+    def read_new(*cells):
+        rows = [{"body": "tea cup", "price": cell} for cell in cells]
+        path = put(tmp_path, "new.csv", csv_bytes(rows, delimiter=";"))
+        kinds = {"price": "number:comma"}
+        new = files.read_documents(path, words=PLAIN, vocabulary=["tea"], text="body", kinds=kinds)
+        return list(new.corpus.metadata["price"])
+
+    assert read_new("1,234", "2") == [1.234, 2]
+    assert read_new("1.234", "2") == [1234, 2]
+    assert read_new("268.01", "1.234") == [268.01, 1.234]  # a file with points
+
+
+@pytest.mark.parametrize("cells", [["1,234", "5,678", "9,012", "3,456"], ["1,2", "3,x", "y", "z"]])
+def test_commas_that_may_be_anything_are_no_decimals(tmp_path, cells):
+    assert kinds_of(tmp_path, {"n": cells}).columns.kinds["n"] == "note"
+
+
+def test_links_between_commas_are_no_decimals(tmp_path):
+    reading = kinds_of(tmp_path, {"id": [1, 2, 3, 4], "to": ["2,3", "1,4", "1", "1,2"]})
+    assert reading.columns.kinds["to"] == "links"
+
+
+def test_a_column_without_a_single_number_is_told_how_to_write_them(tmp_path):
+    reading = kinds_of(tmp_path, {"n": ["$1", "$2", "$3", "$4"]}, kinds={"n": "number"})
+    message = problem(reading, "not a number").message
+    assert "Not one cell of the column is a number: write them as 1234.5" in message
+    assert "category" not in message
+
+
 # -- damage ------------------------------------------------------------------------------------------------
 
 
@@ -485,18 +605,88 @@ def strict_fails(tmp_path, text, match):
 
 
 def test_broken_lines_are_left_out_and_reported(tmp_path):
-    text = "id,body\na,green tea\nb,black,tea\nc\nd,tea with milk\n"
+    text = "id,body,n\na,green tea,1\nb,black,tea,2\nc\nd,tea with milk,3\n"
     reading = read_csv(tmp_path, text)
     assert reading.corpus.ids.tolist() == ["a", "d"]
     found = problem(reading, "broken line")
     assert (found.count, found.lines) == (2, (3, 4))
-    assert "expected 2 fields, got 3" in found.message
+    assert "expected 3 fields, got 4" in found.message
     assert json.loads(json.dumps(found.to_dict()))["lines"] == [3, 4]
     strict_fails(tmp_path, text, r"t\.csv: broken line: 2 lines \(line 3, 4\)")
 
 
+def test_lines_that_lack_their_last_cells_are_kept(tmp_path):
+    text = "body,year,source\ngreen tea,2001,Leaf\nblack tea,2002\nmilk tea,2003,Leaf\n"
+    reading = read_csv(tmp_path, text)
+    assert reading.texts == ["green tea", "black tea", "milk tea"]
+    assert list(reading.corpus.metadata["year"]) == [2001, 2002, 2003]
+    assert reading.corpus.metadata["source"].isna().tolist() == [False, True, False]
+    found = problem(reading, "short line")
+    assert (found.count, found.lines) == (1, (3,))
+    assert "expected 3 fields, got 2" in found.message
+    strict_fails(tmp_path, text, "short line")
+    two = read_csv(tmp_path, "body,label\ngreen tea,x\nblack tea\n")
+    assert two.texts == ["green tea", "black tea"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("id;text, body\n1;green tea, black tea\n2;milk\n3;a, b and c d\n", "id|text, body"),
+        ("id,a;b;c,text\n1,x,green tea\n2,y,black tea\n", "id|a;b;c|text"),
+        ("sep=;\nid;a,b,c\n1;green tea\n2;black tea\n", "id|a,b,c"),
+        ('"sep=|"\r\nid|a;b;c\r\n1|green tea\r\n2|black tea\r\n', "id|a;b;c"),
+        ('id;"a, b; c"\n1;"green;\ntea, cup"\n2;"black tea"\n', "id|a, b; c"),
+        ("id|text;\n", None),
+    ],
+)
+def test_the_separator_gives_rows_of_one_width(tmp_path, text, columns):
+    path = put(tmp_path, "t.csv", text.encode())
+    if columns is None:
+        with pytest.raises(ValueError, match="holds no documents"):
+            files.read(path)
+        return
+    reading = files.read(path, words=PLAIN)
+    assert "|".join(one.name for one in reading.columns) == columns
+    assert reading.problems == []
+
+
+def test_the_line_that_names_the_separator_is_counted(tmp_path):
+    reading = read_csv(tmp_path, "sep=;\nid;body\na;green tea\nb;\n")
+    assert problem(reading, "empty text").lines == (4,)
+
+
+ODD_HEADERS = [
+    "1,green tea\n",
+    "a7,2019-03-01,green tea\n",
+    f"x,{'green tea ' * 30}\n",
+    "x,12.5,tea\n",
+]
+
+
+@pytest.mark.parametrize("first", ODD_HEADERS)
+def test_a_file_without_a_header_is_told_of(tmp_path, first):
+    width = first.count(",")
+    rows = "".join(f"b{i}{',2020-05-04' * (width - 1)},black tea\n" for i in range(3))
+    reading = files.read(put(tmp_path, "t.csv", (first + rows).encode()), words=PLAIN)
+    found = problem(reading, "odd header")
+    assert (found.count, found.lines) == (1, (1,))
+    assert "put a line with names above" in found.message
+    assert len(found.message) < 300
+    assert max(map(len, str(reading.columns).splitlines())) < 120
+
+
+@pytest.mark.parametrize(
+    "header", ["id,body", ",0,body", "0,1,2,body", "year 2001,body", "q1,body"]
+)
+def test_usual_headers_are_not_told_of(tmp_path, header):
+    width = header.count(",")
+    text = f"{header}\n{'x,' * width}green tea\n{'y,' * width}black tea\n"
+    assert files.read(put(tmp_path, "t.csv", text.encode()), words=PLAIN).problems == []
+
+
 def test_strict_reading_lists_all_problems(tmp_path):
-    text = "id,body,n\na,green tea,1\na,,2\nb,tea\n"
+    text = "id,body,n\na,green tea,1\na,,2\nb,tea,3,4\n"
     with pytest.raises(ValueError, match=r"(?s)broken line.*\n.*empty text.*\n.*duplicate id"):
         read_csv(tmp_path, text, strict=True, id="id")
     side = put(tmp_path, "side.csv", b"id,year\na,2001\nz,2002\n")
@@ -636,7 +826,7 @@ def test_repeated_and_missing_ids_are_kept(tmp_path):
 
 
 def test_only_the_first_lines_are_named(tmp_path):
-    reading = read_csv(tmp_path, "a,body\n1,some tea\n" + "x\n" * 50)
+    reading = read_csv(tmp_path, "a,body\n1,some tea\n" + "x,y,z\n" * 50)
     found = problem(reading, "broken line")
     assert (found.count, found.lines) == (50, (3, 4, 5, 6, 7))
     assert "line 3, 4, 5, 6, 7, ..." in found.message
@@ -695,7 +885,7 @@ def test_files_without_documents(tmp_path, content, name):
 def test_missing_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         files.read(tmp_path / "none.csv")
-    with pytest.raises(ValueError, match=r"holds no \.txt files"):
+    with pytest.raises(ValueError, match=r"holds no \.txt or \.md files"):
         files.read(tmp_path)
 
 
@@ -797,6 +987,33 @@ def test_a_folder_of_texts(tmp_path):
     assert "a/three.txt" in problem(damaged, "undecodable bytes").message
 
 
+def test_a_folder_as_people_leave_it(tmp_path):
+    (tmp_path / "texts" / ".git").mkdir(parents=True)
+    (tmp_path / "texts" / "__MACOSX").mkdir()
+    folder = tmp_path / "texts"
+    for name in ("a.txt", "c.TXT.gz", ".hidden.txt", ".git/config.txt", "__MACOSX/a.txt"):
+        put(folder, name, f"tea from {name}".encode())
+    for name in ("x.html", "y.html", "README", "z.md", ".DS_Store"):
+        put(folder, name, b"\0\xff")
+    reading = files.read(folder, words=PLAIN, strict=True)
+    assert reading.corpus.ids.tolist() == ["a", "c"]
+    assert "folder" not in reading.corpus.metadata
+    message = problem(reading, "skipped files").message
+    assert message.startswith(
+        "skipped files: 4 files, left out: only .txt is read, not .html, .md, no suffix."
+    )
+    (folder / "a.txt").unlink()
+    (folder / "c.TXT.gz").unlink()
+    put(folder, "z.md", b"# green tea")
+    reading = files.read(folder, words=PLAIN)
+    assert reading.corpus.ids.tolist() == ["z"]
+    (folder / "z.md").unlink()
+    with pytest.raises(
+        ValueError, match=r"no .txt or .md files, but 3 others \(.html, no suffix\)"
+    ):
+        files.read(folder)
+
+
 def test_a_table_of_metadata_beside_a_folder(tmp_path):
     folder = make_folder(tmp_path)
     rows = [
@@ -812,6 +1029,31 @@ def test_a_table_of_metadata_beside_a_folder(tmp_path):
     other = put(tmp_path, "other.csv", csv_bytes([{"id": "q", "year": 1}]))
     with pytest.raises(ValueError, match=r"no id of .*other\.csv"):
         files.read(folder, metadata=other)
+
+
+def test_repeated_ids_in_a_table_of_metadata(tmp_path):
+    documents = put(tmp_path, "a.csv", csv_bytes([{"id": i, "text": f"tea {i} cup"} for i in "ab"]))
+    rows = [("a", 1), ("b", 2), ("a", 3), ("q", 4)]
+    side = put(tmp_path, "side.csv", csv_bytes([{"id": i, "year": year} for i, year in rows]))
+    reading = files.read(documents, metadata=side, words=PLAIN)
+    np.testing.assert_array_equal(reading.corpus.metadata["year"], [1, 2])
+    found = problem(reading, "duplicate id in metadata")
+    assert found.lines == (4,)
+    assert "an earlier row has the same id: 'a'" in found.message
+    assert problem(reading, "unmatched row").lines == (5,)
+
+
+def test_columns_in_both_files_are_told_of(tmp_path):
+    own = [{"id": i, "text": f"tea {i} cup", "year": 1, "month": 2} for i in "ab"]
+    documents = put(tmp_path, "a.csv", csv_bytes(own))
+    other = [{"id": i, "text": "milk", "year": 7, "month": 2, "day": 3} for i in "ab"]
+    reading = files.read(documents, metadata=put(tmp_path, "b.csv", csv_bytes(other)), words=PLAIN)
+    metadata = reading.corpus.metadata
+    assert [list(metadata[name]) for name in ("year", "month", "day")] == [[1, 1], [2, 2], [3, 3]]
+    assert "text" not in metadata
+    found = problem(reading, "column in both files")  # the months are the same
+    assert found.message.startswith("column in both files: 2 columns, taken from the documents'")
+    assert found.message.count("'text'; 'year'") == 1
 
 
 COUNTS = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 1], [1, 1, 1]])
@@ -964,7 +1206,7 @@ def test_every_kind_of_column_may_be_missing(tmp_path):
 
 
 def test_the_account_can_be_printed(tmp_path):
-    text = str(read_csv(tmp_path, "id,body\na,green tea\nb\n"))
+    text = str(read_csv(tmp_path, "id,body\na,green tea\nb,c,d\n"))
     assert text.splitlines()[0].startswith("1 document, 2 words")
     assert "column  kind" in text
     assert "broken line: 1 line (line 3)" in text

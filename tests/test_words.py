@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import unicodedata
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from gptm import Corpus
 from gptm.stopwords import LANGUAGES, guess_language
-from gptm.words import TOKEN_PATTERN, Counting, Removed, Words, WordsReport
+from gptm.words import Counting, Removed, Words, WordsReport, expanded
 
 TEXTS = [
     "The green tea is a tea of the morning.",
@@ -33,7 +35,7 @@ def vectorizer(words, **changes):
         "max_df": words.max_df,
         "max_features": words.max_features,
         "ngram_range": words.ngram_range,
-        "token_pattern": words.token_pattern,
+        "token_pattern": expanded(words.token_pattern),
         "lowercase": words.lowercase,
         "strip_accents": words.strip_accents,
     }
@@ -112,10 +114,77 @@ def test_defaults_are_those_of_corpus(n):
     assert (counts != corpus.counts).nnz == 0
 
 
-def test_token_pattern_is_that_of_corpus():
-    from gptm import corpus
+HINDI = "माँ हिंदी में चाय पीती है, हिंदी2 नहीं"
+ARABIC = "كِتَابٌ جَدِيدٌ"
+MARKED = {
+    "hindi": (HINDI, ["माँ", "हिंदी", "में", "चाय", "पीती", "है", "नहीं"]),
+    "arabic with vowels": (ARABIC, ARABIC.split()),
+    "thai": ("น้ำชา", ["น้ำชา"]),
+    "hebrew with points": ("שָׁלוֹם", [unicodedata.normalize("NFC", "שָׁלוֹם")]),
+    "decomposed": (unicodedata.normalize("NFD", "über Öl, naïve 2ö ö2"), ["über", "öl", "naïve"]),
+    "a mark of an emoji": ("❤\ufe0ftea❤\ufe0f", ["tea"]),
+}
 
-    assert corpus._TOKEN == TOKEN_PATTERN
+
+@pytest.mark.parametrize("case", MARKED)
+def test_marks_belong_to_the_letters_before_them(case):
+    text, expected = MARKED[case]
+    assert PLAIN.tokenizer()(text) == expected
+    corpus = Corpus.from_texts([text], stop_words=None)
+    assert corpus.vocabulary.tolist() == sorted(set(expected))
+
+
+def test_many_marks_take_no_time():
+    assert PLAIN.tokenizer()("a" + "\u0316" * 50_000 + "2") == []
+
+
+def test_letters_are_the_same_however_they_are_written():
+    one, other = (unicodedata.normalize(form, "grün Café über") for form in ("NFC", "NFD"))
+    words = Words((unicodedata.normalize("NFD", "über"),), 1, 1.0)
+    counts, vocabulary, _ = words.count([one, other])
+    assert vocabulary.tolist() == ["café", "grün"]
+    assert counts.toarray().tolist() == [[1, 1], [1, 1]]
+    corpus = Corpus.from_texts([one, other], stop_words=words.stop_words)
+    assert corpus.vocabulary.tolist() == ["café", "grün"]
+    given_words = [unicodedata.normalize("NFD", "café")]
+    counts, vocabulary, _ = words.count([one], given_words)
+    assert (vocabulary.tolist(), counts.toarray().tolist()) == (given_words, [[1]])
+    corpus = Corpus.from_texts([one], vocabulary=given_words)
+    assert (corpus.vocabulary.tolist(), corpus.counts.toarray().tolist()) == (given_words, [[1]])
+
+
+def test_stop_words_with_marks_are_found():
+    text = "यह किताब मेरी है और वह किताब उसकी है"
+    assert guess_language([text], Words().tokenizer()) == "hindi"
+    assert "और" not in Words("hindi", 1, 1.0).count([text])[1]
+
+
+def test_what_contractions_leave_is_no_word():
+    text = "We don't know, they've said it isn't so, you'll see, she wouldn't and couldn't"
+    _, vocabulary, _ = Words("english", 1, 1.0).count([text])
+    assert vocabulary.tolist() == ["know", "said"]
+    assert Corpus.from_texts([text]).vocabulary.tolist() == ["know", "said"]
+
+
+CHINESE = "我每天早上喝绿茶然后去上班。中午和同事一起吃饭聊天。"
+SEGMENTED = "我 每天 早上 喝 绿茶 然后 去 上班 。 中午 和 同事 一起 吃饭 聊天 。"
+THAI = "ฉันดื่มชาเขียวทุกเช้าแล้วไปทำงาน"
+
+
+@pytest.mark.parametrize("text", [CHINESE, THAI, "私は毎朝緑茶を飲んでから仕事に行きます。"])
+def test_scripts_without_blanks_are_told_of_once(text):
+    texts = [f"{text} {i}" for i in range(30)] + ["green tea"] * 70
+    for count in (lambda: PLAIN.count(texts * 20), lambda: Corpus.from_texts(texts)):
+        with pytest.warns(UserWarning, match="segmenter") as told:
+            count()
+        assert len(told) == 1
+
+
+@pytest.mark.parametrize("text", [SEGMENTED, "green tea from 東京", "나는 매일 아침 녹차를 마신다"])
+def test_scripts_with_blanks_are_not_told_of(text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PLAIN.count([text] * 5)
 
 
 def test_report_says_what_was_removed():

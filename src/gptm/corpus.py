@@ -9,8 +9,8 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 
 from gptm.metadata import as_frame
-
-_TOKEN = r"(?u)\b[^\W\d_]{2,}\b"  # two letters or more, of any alphabet
+from gptm.stopwords import composed, language_list
+from gptm.words import TOKEN_PATTERN, expanded, warn_of_no_blanks
 
 
 class Corpus:
@@ -87,7 +87,7 @@ class Corpus:
         max_df: int | float | None = None,
         max_features: int | None = None,
         ngram_range: tuple[int, int] = (1, 1),
-        token_pattern: str = _TOKEN,
+        token_pattern: str = TOKEN_PATTERN,
     ) -> "Corpus":
         """Count the words of texts.
 
@@ -113,6 +113,7 @@ class Corpus:
         """
         if isinstance(texts, str):
             raise ValueError("texts must be a list of strings, one per document; got one string.")
+        _check_order(texts, metadata)
         documents = list(texts)
         for position, text in enumerate(documents):
             if not isinstance(text, str):
@@ -123,28 +124,29 @@ class Corpus:
         n = len(documents)
         if n == 0:
             raise ValueError("texts must hold at least one document; got none.")
-        as_given = stop_words is None or isinstance(stop_words, str)
-        stop_list = stop_words if as_given else list(stop_words or ())
+        stop_list = _stop_list(stop_words)
         if vocabulary is not None:
             lengths = [len(str(word).split()) for word in vocabulary] or [1]
             stops = CountVectorizer(stop_words=stop_list).get_stop_words() or ()
+            known = [composed(str(word)) for word in vocabulary]
             vectorizer = CountVectorizer(
-                vocabulary=list(vocabulary),
-                stop_words=sorted(set(stops).difference(vocabulary)) or None,
-                token_pattern=token_pattern,
+                vocabulary=known,
+                stop_words=sorted(set(stops).difference(known)) or None,
+                token_pattern=expanded(token_pattern),
                 ngram_range=(min(lengths), max(lengths)),  # as many words as the given ones have
             )
         else:
+            warn_of_no_blanks(documents[:1000])
             vectorizer = CountVectorizer(
                 stop_words=stop_list,
                 min_df=min_df if min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5,
                 max_df=max_df if max_df is not None else 0.5 if n >= 10 else 1.0,
                 max_features=max_features,
-                token_pattern=token_pattern,
+                token_pattern=expanded(token_pattern),
                 ngram_range=ngram_range,
             )
         try:
-            counts = vectorizer.fit_transform(documents)
+            counts = vectorizer.fit_transform(map(composed, documents))
         except ValueError as error:
             if "empty vocabulary" not in str(error) and "no terms remain" not in str(error):
                 raise
@@ -152,9 +154,8 @@ class Corpus:
                 f"no word of the {n} texts is left to count ({error}) Lower min_df, raise max_df, or pass "
                 "stop_words=None."
             ) from error
-        return cls(
-            counts, vectorizer.get_feature_names_out(), metadata=metadata, ids=ids, texts=documents
-        )
+        names = vectorizer.get_feature_names_out() if vocabulary is None else vocabulary
+        return cls(counts, names, metadata=metadata, ids=ids, texts=documents)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -188,6 +189,27 @@ class Corpus:
             "" if self.metadata is None else f", metadata: {', '.join(map(str, self.metadata))}"
         )
         return f"Corpus({n:,} documents, {V:,} words, {self.counts.sum():,} tokens{columns})"
+
+
+def _stop_list(given: str | Sequence[str] | None) -> Any:
+    """What `CountVectorizer` takes; the English words are those of `gptm.words`."""
+    if isinstance(given, str):
+        return language_list(given) if given == "english" else given
+    return None if given is None else [composed(word) for word in given]
+
+
+def _check_order(texts: Any, metadata: Any) -> None:
+    """Rows go by their order; where both sides have labels, these should not say otherwise."""
+    if not (hasattr(texts, "index") and hasattr(metadata, "index")) or callable(texts.index):
+        return
+    labels, others = pd.Index(texts.index), pd.Index(metadata.index)
+    if labels.equals(others) or len(labels) != len(others):
+        return
+    if labels.is_unique and others.is_unique and labels.isin(others).all():
+        raise ValueError(
+            "texts and metadata have the same labels in another order, and rows are matched by their order. Bring them "
+            "into one, as in metadata.loc[texts.index], or drop the labels by reset_index(drop=True)."
+        )
 
 
 def _check_ids(ids: np.ndarray, n: int) -> None:

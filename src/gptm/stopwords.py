@@ -1,5 +1,6 @@
 """Words that say nothing about a text's subject, by language."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from os import PathLike
@@ -32,7 +33,17 @@ LANGUAGES = {
     "sv": "swedish",
     "uk": "ukrainian",
 }
+# What the apostrophe leaves of don't, we've and the like; single letters are no words anyway.
+_REMNANTS = (
+    "ain aren couldn didn doesn don hadn hasn haven isn mightn mustn needn shan shouldn wasn weren won wouldn "
+    "ll re ve"
+)
 _CONVINCING = 0.08  # share of its words that a text's stop words make up at the very least
+
+
+def composed(text: str) -> str:
+    """A text with each letter and its marks as one character where there is one, whichever way it was written (NFC)."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def guess_language(texts: Iterable[str], tokenize: Callable[[str], list[str]]) -> str | None:
@@ -86,10 +97,10 @@ def _word_file(path: Path) -> tuple[str, ...]:
 
 def language_list(name: str) -> list[str]:
     """The stop words of a language of `LANGUAGES`."""
-    if name == "english":  # the list that Corpus.from_texts takes
+    if name == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-        return sorted(ENGLISH_STOP_WORDS)
+        return sorted(ENGLISH_STOP_WORDS.union(_REMNANTS.split()))
     from stop_words import get_stop_words
 
-    return get_stop_words(name)
+    return [composed(word) for word in get_stop_words(name)]

@@ -1,21 +1,78 @@
 """From texts to counts of words, chunk by chunk, with a report of what was left out."""
 
 import re
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gptm.stopwords import checked_stop_words, guess_language, language_list
+from gptm._warnings import warn
+from gptm.stopwords import checked_stop_words, composed, guess_language, language_list
 
-TOKEN_PATTERN = r"(?u)\b[^\W\d_]{2,}\b"  # two letters or more, of any alphabet, as in Corpus
+# Two letters or more of any alphabet, with the marks that belong to them, such as the vowel signs of Hindi.
+TOKEN_PATTERN = (
+    r"(?u)\b(?<![\p{M}])[^\W\d_](?:[^\W\d_]|[\p{M}])[^\W\d_]*(?:[\p{M}][^\W\d_]*)*(?![\w\p{M}])"
+)
 
 _EXAMPLES = 10
+# Han and kana, and scripts of South-East Asia, with the mean length of a run of them beyond which it is no single word.
+_NO_BLANKS = (
+    (re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"), 4),
+    (re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17d3]+"), 10),
+)
+_MANY_TEXTS = 0.2
+
+
+@cache
+def marks() -> str:
+    """The marks that belong to letters, as ranges inside the brackets of a regular expression, which knows no \\p{M}.
+
+    Left out are those of symbols, which stand behind an emoji and before a word, and those beyond the basic plane: rare
+    scripts, that would make the search ten times as slow.
+    """
+    ranges: list[list[int]] = []
+    for point in (*range(0x300, 0x20D0), *range(0x2100, 0xFE00), *range(0xFE10, 0x10000)):
+        if unicodedata.category(chr(point)) in ("Mn", "Mc"):
+            if not ranges or ranges[-1][1] < point - 1:
+                ranges.append([point, point])
+            ranges[-1][1] = point
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+def expanded(pattern: str) -> str:
+    """A pattern of words as Python's `re` takes it: with the marks themselves for \\p{M}."""
+    return pattern.replace(r"\p{M}", marks()) if r"\p{M}" in pattern else pattern
+
+
+def warn_of_no_blanks(texts: Sequence[str]) -> None:
+    """Warn where many texts are in a script without blanks between words, so that whole sentences would be counted."""
+    n_such = sum(map(has_no_blanks, texts))
+    if n_such and n_such >= _MANY_TEXTS * sum(map(bool, texts)):
+        warn(
+            f"{n_such:,} of the first {len(texts):,} texts are in a script without blanks between words (Chinese, "
+            "Japanese, Thai or the like), so that whole phrases are taken for words. Cut the texts into words first, "
+            "with a segmenter such as jieba, MeCab or PyThaiNLP, and join these by blanks."
+        )
+
+
+def has_no_blanks(text: str) -> bool:
+    """Whether a text is mainly in a script without blanks between words, and has not been cut into words."""
+    if text.isascii():
+        return False
+    beginning = text[:2000]
+    for script, longest in _NO_BLANKS:
+        runs = script.findall(beginning)
+        size = sum(map(len, runs))
+        if size > longest * len(runs) and 2 * size > sum(map(str.isalpha, beginning)):
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -36,7 +93,8 @@ class Words:
     ngram_range : (int, int), default=(1, 1)
         (1, 2) counts pairs of neighbouring words too.
     token_pattern : str
-        Regular expression of a word; by default two letters or more of any alphabet.
+        Regular expression of a word; by default two letters or more of any alphabet, with the marks that belong to
+        them. Inside brackets ``\\p{M}`` stands for these marks.
     lowercase : bool, default=True
     strip_accents : {"ascii", "unicode"}, optional
 
@@ -78,7 +136,7 @@ class Words:
                 f"strip_accents must be 'ascii', 'unicode' or None; got {self.strip_accents!r}."
             )
         try:
-            groups = re.compile(self.token_pattern).groups
+            groups = re.compile(expanded(self.token_pattern)).groups
         except (re.error, TypeError) as error:
             raise ValueError(
                 f"token_pattern must be a regular expression; {self.token_pattern!r} is none ({error})."
@@ -137,7 +195,7 @@ class Words:
             token
             for part in parts
             for word in part
-            for token in (word.lower() if self.lowercase else word, *tokenize(word))
+            for token in (composed(word.lower() if self.lowercase else word), *tokenize(word))
         )
 
     def tokenizer(self) -> Callable[[str], list[str]]:
@@ -147,10 +205,10 @@ class Words:
         vectorizer = CountVectorizer(
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
-            token_pattern=self.token_pattern,
+            token_pattern=expanded(self.token_pattern),
         )
         prepare, split = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
-        return lambda text: split(prepare(text))
+        return lambda text: split(prepare(composed(text)))
 
 
 @dataclass(frozen=True)
@@ -232,7 +290,10 @@ class Counting:
         self.words = words
         self._fixed = vocabulary is not None
         self._columns: dict[str, int] = (
-            {} if vocabulary is None else {str(word): i for i, word in enumerate(vocabulary)}
+            {} if vocabulary is None else {composed(str(w)): i for i, w in enumerate(vocabulary)}
+        )
+        self._given = (
+            None if vocabulary is None else np.array([*map(str, vocabulary)], dtype=object)
         )
         if vocabulary is not None and len(self._columns) < len(vocabulary):
             raise ValueError(
@@ -250,6 +311,8 @@ class Counting:
         if self._stop is None:
             self.words = self.words.resolved(texts)
             self._stop = self.words.stop_list()
+            if not self._fixed:
+                warn_of_no_blanks(texts)
         for text in texts:
             self._add_one(text)
 
@@ -280,7 +343,9 @@ class Counting:
         n = len(self._ends) - 1
         if n == 0:
             raise ValueError("texts must hold at least one document; got none.")
-        vocabulary = np.array(list(self._columns), dtype=object)
+        vocabulary = self._given
+        if vocabulary is None:
+            vocabulary = np.array(list(self._columns), dtype=object)
         indices = np.frombuffer(self._indices, dtype=np.int32) if self._indices else _NOTHING
         values = np.frombuffer(self._values, dtype=np.int32) if self._values else _NOTHING
         if not self._fixed:

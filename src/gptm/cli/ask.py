@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.reading import check_output, model_file, write_table
+from gptm.cli.reading import check_table, model_file, write_table
 from gptm.cli.session import Session, UsageError
 from gptm.cli.tables import print_table, topic_rows
 
@@ -22,7 +22,7 @@ def topics(
     """The topics of a model: share and words, largest first."""
     if by not in ("words", "frex", "lift", "score"):
         raise UsageError(f"--by expects words, frex, lift or score; got {by!r}.")
-    check_output(output)
+    check_table(output, inputs=[model])
     with model_file(model) as path:
         from gptm.persistence import load
 

@@ -9,11 +9,15 @@ from gptm.cli import options as o
 from gptm.cli.progress import bar
 from gptm.cli.reading import (
     check_file,
-    check_output,
+    check_table,
     model_file,
     tell_problems,
+    write_table,
 )
 from gptm.cli.session import Session, UsageError
+from gptm.cli.terms import terms
+
+_MOST_NAMED = 5  # names of a category in a warning
 
 
 def transform(
@@ -37,7 +41,7 @@ def transform(
     """Topic proportions of new documents, from their text and metadata: one row each."""
     if model == "-" and file == "-":
         raise UsageError("standard input can hold the model or the documents, not both.")
-    check_output(output)
+    check_table(output, to, inputs=[model, file, *file_options.files()])
     check_file(file)
     with model_file(model) as path:
         from gptm.persistence import load, read_header
@@ -46,24 +50,22 @@ def transform(
     reading = _read(session, fitted, header, file, file_options.settings())
     tell_problems(session, reading, but=("missing column",) if missing_columns == "error" else ())
     _tell_unknown(session, reading.report)
+    _tell_unseen(session, fitted, reading.corpus.metadata)
     fitted.set_params(n_jobs=session.jobs)
     with bar(session, "finding topics"):
         theta = fitted.transform(reading.corpus, missing_columns=missing_columns)
     frame = _table(theta, reading.corpus.ids)
-
-    from gptm import files
-
-    to_stream = output in (None, "-")
-    if to_stream and to is None and session.json:
-        session.answer(frame, lambda: None)
-    else:
-        target: Any = sys.stdout if to_stream else output
-        files.write_table(frame, target, to or ("csv" if to_stream else None))
-        sys.stdout.flush()
-    if not to_stream:
-        session.say(f"{len(frame):,} documents, {theta.shape[1]} topics in {output}")
+    what = f"{len(frame):,} documents, {theta.shape[1]} topics"
+    if write_table(session, frame, output, to, what=what):
         if session.json:
             session.answer({"documents": len(frame), "output": output}, lambda: None)
+    elif to is None and session.json:
+        session.answer(frame, lambda: None)
+    else:
+        from gptm import files
+
+        files.write_table(frame, sys.stdout, to or "csv")
+        sys.stdout.flush()
 
 
 def _read(
@@ -92,7 +94,8 @@ def _read(
     }
     with bar(session, "reading") as update:
         reading = files.read_documents(file, progress=update, **given)
-    _tell_text(session, reading.columns.text, settings["text"] or trained.get("text"))
+    if settings["text"] is None:
+        _tell_text(session, reading.columns.text, trained.get("text"))
     return reading
 
 
@@ -122,6 +125,26 @@ def _tell_unknown(session: Session, report: Any) -> None:
             f"{many} that the model does not count ({report.unknown.tokens:,} of "
             f"{report.tokens:,} tokens), such as {', '.join(report.unknown.examples[:5])}"
         )
+
+
+def _tell_unseen(session: Session, fitted: Any, metadata: Any) -> None:
+    """Warn of names in a category that no training document has: the kernel says nothing of them."""
+    if getattr(fitted, "kernel_", None) is None or metadata is None:
+        return
+    for term in terms(fitted):
+        for name, levels in term.levels.items():
+            if name not in metadata:
+                continue
+            known = metadata[name].dropna().astype(str)
+            unseen = known[~known.isin(levels)]
+            if len(unseen):
+                names = unseen.unique().tolist()
+                more = ", ..." if len(names) > _MOST_NAMED else ""
+                session.warn(
+                    f"{len(unseen):,} of {len(metadata):,} documents have a {name} never seen in training: "
+                    f"{', '.join(map(repr, names[:_MOST_NAMED]))}{more}. Its term says nothing of them; known are "
+                    f"{', '.join(map(repr, levels[:_MOST_NAMED]))}{', ...' if len(levels) > _MOST_NAMED else ''}."
+                )
 
 
 def _table(theta: Any, ids: Any) -> Any:

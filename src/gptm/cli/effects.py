@@ -1,17 +1,16 @@
 """`gptm effects`: what each term of the kernel says about each topic."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.reading import check_output, model_file, write_table
+from gptm.cli.reading import check_table, model_file, write_table
 from gptm.cli.session import Session, UsageError
 from gptm.cli.tables import print_table
+from gptm.cli.terms import Term, terms
 
-_MOST_NAMED = 8  # levels of a category that a warning lists
 _MEANING = (
     "contrast: how far the term lifts the topic's logit above the average document's; "
     "share: the topic's expected part of such documents"
@@ -53,7 +52,7 @@ def effects(
     if not 0 < level < 1:
         raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
     places, against = _places("--at", at), _places("--versus", versus)
-    check_output(output)
+    check_table(output, inputs=[model])
     with model_file(model) as path:
         from gptm.persistence import load, read_header
 
@@ -65,13 +64,13 @@ def effects(
 
     kinds = (header.get("reading") or {}).get("kinds") or {}
     topics = _topics(fitted, topic)
-    chosen = _chosen(_terms(fitted), term, [*places, *against])
+    chosen = _chosen(terms(fitted), term, [*places, *against])
     tables = [
         fitted.effects(
             one.label,
             topics,
-            at=_values(session, one, places, kinds),
-            versus=_values(session, one, against, kinds),
+            at=_values("--at", one, places, kinds),
+            versus=_values("--versus", one, against, kinds),
             level=level,
             n_points=points,
         )
@@ -95,47 +94,23 @@ def _topics(fitted: Any, given: list[str] | None) -> list[int] | None:
     return topic_numbers(fitted, asked)
 
 
-@dataclass(frozen=True)
-class _Term:
-    """What there is to ask a term of the kernel about."""
-
-    label: str
-    columns: tuple[str, ...]
-    levels: dict[str, list[str]]  # by column, for categories
-
-
-def _terms(fitted: Any) -> list[_Term]:
-    from gptm.kernels.terms import terms_of
-
-    terms = []
-    for label, bound in zip(fitted.terms_, terms_of(fitted._bound_kernel), strict=True):
-        shown = bound.settings(1)
-        levels = {
-            str(name): [str(value) for value in values]
-            for name, values in ({} if shown is None else shown).items()
-            if values.dtype.kind not in "ifuM"
-        }
-        terms.append(_Term(label, tuple(bound.kernel.column_names()), levels))
-    return terms
-
-
-def _chosen(terms: list[_Term], term: str | None, named: list[str]) -> list[_Term]:
+def _chosen(known_terms: list[Term], term: str | None, named: list[str]) -> list[Term]:
     """The term that was named, else those that read the named columns, else all."""
     columns = list(dict.fromkeys(named))
-    known = list(dict.fromkeys(name for one in terms for name in one.columns))
+    known = list(dict.fromkeys(name for one in known_terms for name in one.columns))
     for name in columns:
         if name not in known:
             from gptm.files.columns import unknown_column
 
             raise unknown_column(name, known, "--at or --versus")
     if term is not None:
-        chosen = [one for one in terms if one.label == term]
-        chosen = chosen or [one for one in terms if term in one.columns]
+        chosen = [one for one in known_terms if one.label == term]
+        chosen = chosen or [one for one in known_terms if term in one.columns]
         if not chosen:
-            labels = ", ".join(repr(one.label) for one in terms)
+            labels = ", ".join(repr(one.label) for one in known_terms)
             raise ValueError(f"--term expects one of {labels}; got {term!r}.")
     else:
-        chosen = [one for one in terms if not columns or set(columns) & set(one.columns)]
+        chosen = [one for one in known_terms if not columns or set(columns) & set(one.columns)]
     fitting = [one for one in chosen if set(columns) <= set(one.columns)]
     if not fitting:
         reads = "; ".join(f"{one.label!r} reads {', '.join(one.columns)}" for one in chosen)
@@ -160,25 +135,41 @@ def _places(option: str, given: list[str] | None) -> dict[str, list[str]]:
 
 
 def _values(
-    session: Session, term: _Term, places: dict[str, list[str]], kinds: dict[str, str]
+    option: str, term: Term, places: dict[str, list[str]], kinds: dict[str, str]
 ) -> dict[str, list[Any]] | None:
-    """Values by column: names of categories as text, numbers as numbers; a name never seen is told."""
+    """Values by column: names of categories as text, dates as dates, numbers as numbers."""
     values: dict[str, list[Any]] = {}
     for name, given in places.items():
         levels = term.levels.get(name)
         written = [one for values in given for one in _listed(values, levels or ())]
-        if levels is None and kinds.get(name) != "category":
+        kind = kinds.get(name, "")
+        if name in term.dates or (levels is None and kind.startswith("date")):
+            values[name] = _dates(option, name, written, kind)
+        elif levels is None and kind != "category":
             values[name] = [_number_or_text(one) for one in written]
-            continue
-        values[name] = written
-        unseen = [one for one in written if levels is not None and one not in levels]
-        if levels is not None and unseen:
-            more = ", ..." if len(levels) > _MOST_NAMED else ""
-            session.warn(
-                f"{name} {', '.join(map(repr, dict.fromkeys(unseen)))} was never seen in training, so that the numbers "
-                f"are those of any new one; known are {', '.join(map(repr, levels[:_MOST_NAMED]))}{more}."
-            )
+            odd = [one for one in values[name] if isinstance(one, str)]
+            if odd and name in term.numbers:
+                raise UsageError(
+                    f"{option} {name} expects numbers, as in 1.5; got {', '.join(map(repr, odd))}."
+                )
+        else:
+            values[name] = written
     return values or None
+
+
+def _dates(option: str, name: str, written: list[str], kind: str) -> list[Any]:
+    """Dates as the training documents had them, as 2015-12-31, or as a year, which stands for its first day."""
+    from gptm.files.dates import ISO, as_dates
+
+    forms = [form for form in kind.partition(":")[2].split("|") if form and form != ISO]
+    dates = as_dates(written, "|".join([*forms, ISO]))
+    odd = [one for one, date in zip(written, dates, strict=True) if date != date]
+    if odd:
+        also = f", or written {' or '.join(forms)}" if forms else ""
+        raise UsageError(
+            f"{option} {name} expects dates, as in 2015-12-31 or 2015{also}; got {', '.join(map(repr, odd))}."
+        )
+    return list(dates)
 
 
 def _listed(values: str, levels: Sequence[str]) -> list[str]:

@@ -61,7 +61,8 @@ def fit(
     """Learn topics from a file of documents, with everything known about them."""
     settings, words = file_options.settings(), word_options.settings()
     target = output or _beside(file)
-    check_output(target)
+    inputs = [file, *file_options.files(), *word_options.files()]
+    check_output(target, inputs=inputs, is_model=True)
     if target == "-" and (session.json or sys.stdout.isatty()):
         raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
     choices = model.settings()
@@ -99,19 +100,21 @@ def _save(
     model: Any,
     target: str,
     reading: Any,
-    text: list[str] | None,
+    text: str | None,
     *,
     keep_corpus: bool,
 ) -> None:
+    from gptm.files.columns import named
     from gptm.persistence import save_model
 
     columns = reading.columns
+    order = named(text, columns.text, "--text") if columns.text else ()
     kept = {
         "corpus": reading.corpus if keep_corpus else None,
         "texts": reading.texts,
         "words": reading.words.to_dict(),
         "reading": {  # columns that are joined keep the order in which they were named
-            "text": text or list(columns.text),
+            "text": list(order or columns.text),
             "id": columns.id,
             "kinds": columns.kinds,
         },

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gptm.cli.session import UsageError
+from gptm.stopwords import composed
 
 # As gptm.formula names them; a test compares, since importing them here would take a second.
 KERNELS = (
@@ -53,7 +54,7 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="Documents: CSV, TSV, JSON lines, Parquet, a folder of .txt files, or counts (.mtx, .ldac, .npz); "
+        help="Documents: CSV, TSV, JSON lines, Parquet, a folder of .txt or .md files, or counts (.mtx, .ldac, .npz); "
         "'-' is standard input.",
     ),
 ]
@@ -134,7 +135,8 @@ class FileOptions:
     def settings(self) -> dict[str, Any]:
         """What `gptm.files.read` takes."""
         return {
-            "text": _names(self.text),
+            "text": (self.text or "").strip()
+            or None,  # a name may hold a comma, so that the columns decide
             "id": self.id,
             "kinds": parse_columns(self.column),
             "format": self.format,
@@ -143,6 +145,10 @@ class FileOptions:
             "encoding": self.encoding,
             "strict": self.strict,
         }
+
+    def files(self) -> list[str | None]:
+        """Files that are read beside the documents."""
+        return [self.vocabulary, self.metadata]
 
 
 @dataclass(frozen=True)
@@ -195,6 +201,10 @@ class WordOptions:
             "ngram_range": parse_ngrams(self.ngrams),
         }
         return found | ({} if self.token_pattern is None else {"token_pattern": self.token_pattern})
+
+    def files(self) -> list[str | None]:
+        """The file of stop words; the name of a language is none that anybody writes to."""
+        return [self.stop_words]
 
 
 @dataclass(frozen=True)
@@ -285,11 +295,6 @@ def as_given(*groups: Any) -> str:
     return " ".join(typed)
 
 
-def _names(text: str | None) -> list[str] | None:
-    names = [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
-    return names or None
-
-
 def parse_frequency(option: str, text: str | None) -> int | float | None:
     """A number of documents, or a share of them."""
     if text is None:
@@ -336,7 +341,7 @@ def parse_seed_words(given: list[str] | None) -> dict[int | str, list[str]] | No
     seeds: dict[int | str, list[str]] = {}
     for text in given or []:
         topic, _, words = (part.strip() for part in text.partition("="))
-        listed = [word.strip() for word in words.split(",") if word.strip()]
+        listed = [composed(word.strip()) for word in words.split(",") if word.strip()]
         if not (topic and listed):
             raise UsageError(
                 f"--seed-words expects TOPIC=WORDS, as in war=army,navy; got {text!r}."

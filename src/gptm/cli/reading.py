@@ -12,6 +12,8 @@ from gptm.cli.progress import bar
 from gptm.cli.session import Session, UsageError
 from gptm.cli.wording import in_options
 
+_TEXTS = (".txt", ".md")  # what is read of a folder
+
 
 def read_training(
     session: Session,
@@ -60,8 +62,22 @@ def tell_problems(session: Session, reading: Any, but: Sequence[str] = ()) -> No
             session.warn(str(problem))
 
 
-def check_output(path: str | None, option: str = "--output") -> None:
-    """Say that a file cannot be written before the work, not after it."""
+def check_output(
+    path: str | None,
+    option: str = "--output",
+    *,
+    inputs: Sequence[str | None] = (),
+    is_model: bool = False,
+) -> None:
+    """Say that a file cannot be written, or must not be, before the work and not after it.
+
+    Parameters
+    ----------
+    inputs : sequence of paths
+        What the command reads: writing over it would destroy it.
+    is_model : bool
+        Whether a model is written, which may replace another one; a table or a page may not.
+    """
     if path is None or path == "-":
         return
     folder = Path(path).parent
@@ -71,6 +87,57 @@ def check_output(path: str | None, option: str = "--output") -> None:
         raise UsageError(f"{path} is a folder; {option} expects a file.")
     if not os.access(folder, os.W_OK):
         raise UsageError(f"the folder {folder} cannot be written to; choose another {option}.")
+    for one in inputs:
+        if one is not None and _would_destroy(path, one):
+            raise UsageError(
+                f"{option} expects a file that this command does not read; writing {path} would destroy the input "
+                f"{one}. Choose another name."
+            )
+    if not is_model and _is_model(path):
+        raise UsageError(
+            f"{option} expects a file that may be replaced; {path} is a model that 'gptm fit' wrote. Choose another "
+            "name, or remove the model first."
+        )
+
+
+def _would_destroy(path: str, read: str) -> bool:
+    """Whether a file is what a command reads, or one of the texts in the folder that it reads."""
+    if not (os.path.isfile(path) and os.path.exists(read)):
+        return os.path.abspath(path) == os.path.abspath(read)
+    if os.path.isdir(read):  # a model may lie beside the texts that it was made of
+        inside = Path(read).resolve() in Path(path).resolve().parents
+        return inside and Path(path.removesuffix(".gz")).suffix.lower() in _TEXTS
+    return os.path.samefile(path, read)
+
+
+def _is_model(path: str) -> bool:
+    """Whether a file begins as the files of models do; the library that reads them takes a second to load."""
+    try:
+        with open(path, "rb") as file:
+            return b'{"__metadata__":{"gptm":' in file.read(64) if os.path.isfile(path) else False
+    except OSError:
+        return False
+
+
+def check_table(
+    path: str | None, format: str | None = None, *, inputs: Sequence[str | None] = ()
+) -> None:
+    """The same for a table, whose format must be one that can be written here."""
+    check_output(path, inputs=inputs)
+    if format is None and path in (None, "-"):
+        return
+    from gptm.files.formats import find_format, suffix
+    from gptm.files.parquet import import_parquet
+    from gptm.files.writing import WRITABLE
+
+    found = format or find_format(str(path))
+    if found not in WRITABLE:
+        raise UsageError(
+            f"--output expects a table's name, which ends in .csv, .tsv, .jsonl or .parquet, with .gz after it if you "
+            f"like; got one that ends in {suffix(str(path))!r}."
+        )
+    if found == "parquet":
+        import_parquet()
 
 
 @contextmanager
@@ -86,12 +153,27 @@ def model_file(model: str) -> Iterator[str]:
         yield str(path)
 
 
-def write_table(session: Session, frame: Any, output: str | None) -> bool:
-    """Write a table to a file, if one was named, and say so; its name says the format."""
+def write_table(
+    session: Session,
+    frame: Any,
+    output: str | None,
+    format: str | None = None,
+    *,
+    what: str = "",
+) -> bool:
+    """Write a table to a file, if one was named, and say so; its name says the format unless told.
+
+    If that fails, as on a full disk, the table goes to standard output: the work is not lost.
+    """
     if output is None or output == "-":
         return False
     from gptm import files
 
-    files.write_table(frame, output, None)
-    session.say(f"{len(frame):,} rows in {output}")
+    try:
+        files.write_table(frame, output, format)
+    except Exception:
+        session.warn(f"{output} could not be written; the table is on standard output instead.")
+        session.answer(frame, lambda: files.write_table(frame, sys.stdout, "csv"))
+        raise
+    session.say(f"{what or f'{len(frame):,} rows'} in {output}")
     return True

@@ -40,8 +40,8 @@ def report(
     page = output or (None if session.json else "report.html")
     if page == "-" and session.json:
         raise UsageError("standard output can hold the page or its data: give --output or --data.")
-    check_output(page)
-    check_output(data, "--data")
+    check_output(page, inputs=[model, scores])
+    check_output(data, "--data", inputs=[model, scores, page])
     if scores is not None:
         check_file(scores)
     with model_file(model) as path:

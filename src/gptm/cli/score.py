@@ -6,10 +6,14 @@ import typer
 
 from gptm.cli import options as o
 from gptm.cli.progress import counting
-from gptm.cli.reading import check_output, read_training, write_table
+from gptm.cli.reading import check_table, read_training, write_table
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 from gptm.cli.tables import print_table
 
+_NOTHING_TO_COMPARE = (
+    "There is no side information to compare with the words alone; for scores of the words alone use 'gptm search -k "
+    "none'."
+)
 Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
 
 
@@ -33,8 +37,15 @@ def evaluate(
     """
     shares = _shares(observed)
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
-    check_output(output)
-    corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus
+    check_table(output, inputs=[file, *file_options.files(), *word_options.files()])
+    if choices["kernel"] is None:
+        raise UsageError(
+            f"--kernel expects side information here; got 'none'. {_NOTHING_TO_COMPARE}"
+        )
+    reading = read_training(session, file, settings, words, choices["kernel"], keep_texts=0)
+    corpus = reading.corpus
+    if choices["kernel"] == "auto" and not _has_side_information(reading):
+        raise ValueError(f"{file} holds nothing but texts. {_NOTHING_TO_COMPARE}")
     from gptm import CTM, GPTM, compare
 
     run: dict[str, Any] = {"random_state": session.seed, "n_jobs": session.jobs}
@@ -55,6 +66,12 @@ def evaluate(
     code = _conclude(session, found, output)
     session.say(_difference(found))
     return code
+
+
+def _has_side_information(reading: Any) -> bool:
+    """Whether there is a column beside the ids."""
+    metadata = reading.corpus.metadata
+    return metadata is not None and any(name != reading.columns.id for name in metadata)
 
 
 def _difference(found: Any) -> str:
@@ -90,7 +107,7 @@ def search(
     if others:
         raise UsageError(f"--observed expects one percentage here; got {observed!r}.")
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
-    check_output(output)
+    check_table(output, inputs=[file, *file_options.files(), *word_options.files()])
     corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus
     from gptm import GPTM, search_components
 

@@ -37,6 +37,11 @@ _PHRASES = (
     (r"(?<=[Ii]ncrease )max_iter\b", "--max-iter"),
     (r"(?<=, or )tol\b", "--tol"),
     (r"(?<= of | in )max_iter=(\d+)", r"\1"),
+    (r"(?<=rises by more than )tol=([\d.e-]+)", r"\1"),
+    (r" in max_iter iterations, see `converged`\.", "."),
+    (r"\bkernel='auto' means kernel=None\b", "--kernel auto means none"),
+    (r"\bkernel='auto' means kernel=", "--kernel auto means "),
+    (r"\binference='(\w+)'", r"--inference \1"),
     (r" Fit again with warm_start=True to go on from it\.", ""),
 )
 

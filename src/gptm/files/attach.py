@@ -1,6 +1,9 @@
 """A second table with metadata, laid beside the documents."""
 
-from gptm.files.cells import is_missing
+from collections.abc import Sequence
+from typing import Any
+
+from gptm.files.cells import as_text, is_missing
 from gptm.files.formats import FilePath, open_source
 from gptm.files.guess import guess_id
 from gptm.files.plan import Plan
@@ -14,31 +17,54 @@ def attach(table: Table, path: FilePath, plan: Plan, encoding: str, log: Problem
     side = Table(name for name, kind in plan.told.items() if kind == "ignore")
     with open_source(path, format=None, encoding=encoding, log=log) as source:
         side.add(list(source.rows))
-    rows = _matched(table, side, plan, log)
+    own, other = _id_column(table, plan), _id_column(side, plan)
+    if other is None and own in side.cells:  # too many repeat for a guess, which are told of
+        other = own
+    rows = _matched(table, own, side, other, log)
     for name in list(side.cells):
-        if name in table.cells:  # the documents' own columns stay
-            continue
         cells = side.column(name)
-        table.cells[name] = [None if row is None else cells[row] for row in rows]
-        plan.order.append(name)
+        joined = [None if row is None else cells[row] for row in rows]
+        if name not in table.cells and name not in plan.left_out:
+            table.cells[name] = joined
+            plan.order.append(name)
+        elif _differ(table, name, joined):
+            log.add("column in both files", None, repr(name))
 
 
-def _matched(table: Table, side: Table, plan: Plan, log: ProblemLog) -> list[int | None]:
-    """The row of the second table for each document."""
+def _differ(table: Table, name: str, joined: Sequence[Any]) -> bool:
+    """Whether a column of the documents holds anything else than its namesake; texts are not there to compare."""
+    if name not in table.cells:
+        return True
+    pairs = zip(table.column(name), joined, strict=True)
+    return any(
+        as_text(own).strip() != as_text(other).strip() for own, other in pairs if other is not None
+    )
+
+
+def _in_order(table: Table, side: Table, log: ProblemLog) -> list[int | None]:
+    """Row by row, where there are as many."""
     n = len(table.lines)
-    own, other = (_id_column(one, plan) for one in (table, side))
+    if len(side.lines) != n:
+        raise ValueError(
+            f"{log.name} must have one row per document: expected {n}, got {len(side.lines)}. "
+            "Without ids in both, rows are matched by their order."
+        )
+    return list(range(n))
+
+
+def _matched(
+    table: Table, own: str | None, side: Table, other: str | None, log: ProblemLog
+) -> list[int | None]:
+    """The row of the second table for each document: by their columns of ids, the first where an id repeats."""
     if own is None or other is None:
-        if len(side.lines) != n:
-            raise ValueError(
-                f"{log.name} must have one row per document: expected {n}, got {len(side.lines)}. "
-                "Without ids in both, rows are matched by their order."
-            )
-        return list(range(n))
-    places = {
-        as_name(cell).strip(): row
-        for row, cell in enumerate(side.column(other))
-        if not is_missing(cell)
-    }
+        return _in_order(table, side, log)
+    places: dict[str, int] = {}
+    repeated: set[int] = set()
+    for place, cell in enumerate(side.column(other)):
+        name = as_name(cell).strip()
+        if not is_missing(cell) and places.setdefault(name, place) != place:
+            repeated.add(place)
+            log.add("duplicate id in metadata", side.lines[place], repr(name))
     rows = [places.get(as_name(cell).strip()) for cell in table.column(own)]
     used = {row for row in rows if row is not None}
     if not used:
@@ -50,8 +76,8 @@ def _matched(table: Table, side: Table, plan: Plan, log: ProblemLog) -> list[int
     for line, row in zip(table.lines, rows, strict=True):
         if row is None:
             log.add("unmatched document", line)
-    for row, line in enumerate(side.lines):
-        if row not in used:
+    for place, line in enumerate(side.lines):
+        if place not in used and place not in repeated:
             log.add("unmatched row", line)
     return rows
 

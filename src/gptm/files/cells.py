@@ -4,7 +4,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -16,6 +16,10 @@ from gptm.metadata import as_name
 
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>"])
 _CODE = re.compile(r"\s*[+-]?0\d")  # 007 is a name and no number
+_WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?(?:[eE][+-]?\d+)?")
+# 1,234 may be a thousand and more; these cannot.
+_SURELY_DECIMAL = re.compile(r"[+-]?(?:[\d.]+\.\d{3},\d+|0,\d+|\d{4,},\d+|\d+,(?!\d{3}$)\d+)")
+_MOST = 0.95  # share of the cells that must be so
 
 
 def is_missing(cell: Any) -> bool:
@@ -50,6 +54,41 @@ def as_number(cell: Any) -> float | None:
     except (ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None
+
+
+def as_comma_number(cell: Any) -> float | None:
+    """A number with a comma before its decimals and dots between thousands, as in 1.234,5; else None."""
+    if not isinstance(cell, str):
+        return as_number(cell)
+    text = cell.strip()
+    if not _WITH_COMMA.fullmatch(text):
+        return None
+    return as_number(text.replace(".", "").replace(",", "."))
+
+
+def has_decimal_commas(cells: Sequence[Any]) -> bool:
+    """Whether nearly all cells are numbers with decimal commas, and one of them can be nothing else.
+
+    Examples
+    --------
+    >>> has_decimal_commas(["268,01", "1.234,5", "7"]), has_decimal_commas(["1,234", "5,678"])
+    (True, False)
+    """
+    known = [cell for cell in cells if not is_missing(cell)]
+    if not any(isinstance(cell, str) and _SURELY_DECIMAL.fullmatch(cell.strip()) for cell in known):
+        return False
+    return sum(as_comma_number(cell) is not None for cell in known) >= _MOST * len(known)
+
+
+def number_reader(cells: Sequence[Any], form: str) -> Callable[[Any], float | None]:
+    """How the numbers of a column are read: as they are written there, and as told where that leaves a choice."""
+    if has_decimal_commas(cells):
+        return as_comma_number
+    if form != "comma":
+        return as_number
+    points = any(as_comma_number(cell) is None and as_number(cell) is not None for cell in cells)
+    commas = any(isinstance(cell, str) and "," in cell for cell in cells)
+    return as_number if points and not commas else as_comma_number
 
 
 def as_list(cell: Any) -> list[Any] | None:

@@ -1,6 +1,6 @@
 """Columns of a table: what each holds, guessed and shown, or told."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,6 +16,21 @@ KINDS = {
     "note": "short strings that hardly repeat; kept, used by no kernel",
     "ignore": "left out",
 }
+
+
+_LONGEST_SHOWN = 40  # characters of a name
+
+
+def shown(name: str) -> str:
+    """A name as it is printed: on one line, and not longer than one can take in.
+
+    Examples
+    --------
+    >>> shown("Dear Sir or Madam, I write to you about the tea that we ordered")
+    'Dear Sir or Madam, I write to you abo...'
+    """
+    line = " ".join(str(name).split())
+    return line if len(line) <= _LONGEST_SHOWN else f"{line[: _LONGEST_SHOWN - 3]}..."
 
 
 @dataclass(frozen=True)
@@ -87,7 +102,7 @@ class Columns(Sequence[Column]):
         return [asdict(one) for one in self._columns]
 
     def __str__(self) -> str:
-        rows = [("column", "kind", "why"), *((c.name, c.kind, c.why) for c in self._columns)]
+        rows = [("column", "kind", "why"), *((shown(c.name), c.kind, c.why) for c in self._columns)]
         widths = [max(len(row[i]) for row in rows) for i in range(2)]
         return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows)
 
@@ -96,14 +111,14 @@ class Columns(Sequence[Column]):
 
 
 def check_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
-    """Kinds as told, each one of `KINDS`; a date may bring its format, as in "date:%d/%m/%Y"."""
+    """Kinds as told, each one of `KINDS`; a date may bring its format ("date:%d/%m/%Y"), a number its comma."""
     told = dict(kinds or {})
     for name, kind in told.items():
         base, _, detail = str(kind).partition(":")
-        if base not in KINDS or (detail and base != "date"):
+        if base not in KINDS or (detail and base != "date" and kind != "number:comma"):
             raise ValueError(
-                f"kinds[{name!r}] must be one of {', '.join(KINDS)}, or 'date:' with a format such as "
-                f"'date:%d/%m/%Y'; got {kind!r}."
+                f"kinds[{name!r}] must be one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', or "
+                f"'number:comma' for numbers such as 1.234,5; got {kind!r}."
             )
     return told
 
@@ -113,7 +128,8 @@ def named(given: str | Sequence[str] | None, known: Sequence[str], role: str) ->
     if given is None:
         return ()
     if isinstance(given, str):
-        names = [given] if given in known else [part.strip() for part in given.split(",")]
+        parts = [part.strip() for part in given.split(",")]
+        names = [given] if given in known else [part for part in parts if part]
     else:
         names = list(given)
     for name in names:
@@ -124,11 +140,16 @@ def named(given: str | Sequence[str] | None, known: Sequence[str], role: str) ->
     return tuple(names)
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names of columns, as they stand in messages."""
+    return ", ".join(repr(shown(name)) for name in names) or "none"
+
+
 def unknown_column(name: str, known: Sequence[str], role: str) -> ValueError:
     """The error for a column that is not there, with the nearest name."""
     import difflib
 
     near = difflib.get_close_matches(str(name), list(known), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    columns = ", ".join(map(repr, known)) or "none"
+    columns = listed(known)
     return ValueError(f"{role} names the column {name!r}; the columns are {columns}.{hint}")

@@ -2,8 +2,12 @@
 
 A column may mix forms. Its kind then names them all, as in "date:ISO8601|%B %d, %Y", and each cell is read by the first
 form that fits. Day/month and month/day are never mixed, since a cell would then be read by luck.
+
+What no form can express is put into plainer words first: 7th, UTC, and quarters such as 2012-Q3, which become their
+first day.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -15,7 +19,14 @@ from gptm.files.cells import is_missing
 from gptm.metadata import as_name
 
 ISO = "ISO8601"
-_MONTH_FIRST = ("%m/%d/%Y", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%m/%d/%y")
+_MONTH_FIRST = (
+    "%m/%d/%Y",
+    "%m/%d/%Y %H:%M",
+    "%m/%d/%Y %H:%M:%S",
+    "%m/%d/%Y %I:%M %p",
+    "%m/%d/%Y %I:%M:%S %p",
+    "%m/%d/%y",
+)
 _DAY_FIRST = tuple(one.replace("%m/%d", "%d/%m") for one in _MONTH_FIRST)
 _OTHER_ORDER = dict(zip(_MONTH_FIRST, _DAY_FIRST, strict=True)) | {"%d-%m-%Y": "%m-%d-%Y"}
 _OTHER_ORDER |= {other: one for one, other in _OTHER_ORDER.items()}
@@ -26,20 +37,32 @@ _FORMS = (
     "%d.%m.%Y",
     "%d.%m.%Y %H:%M",
     "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%y",
     "%d-%m-%Y",
     "%m-%d-%Y",
     "%d %B %Y",
     "%d %b %Y",
+    "%d. %B %Y",
+    "%d. %b %Y",
     "%d-%b-%Y",
     "%B %d, %Y",
     "%b %d, %Y",
     "%B %d %Y",
     "%b %d %Y",
+    "%A, %B %d, %Y",
+    "%A, %d %B %Y",
     "%B %Y",
     "%b %Y",
+    "%b-%y",
+    "%b-%Y",
+    "%m/%Y",
+    "%a, %d %b %Y %H:%M:%S",
     "%a, %d %b %Y %H:%M:%S %z",  # letters
     "%a %b %d %H:%M:%S %z %Y",  # short messages
 )
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b", re.I)
+_UNIVERSAL = re.compile(r"\s+(?:UTC|GMT)(?![+\w-])|(?<=\d)Z$")
+_QUARTERS = (re.compile(r"(\d{4})[ -]?Q([1-4])", re.I), re.compile(r"Q([1-4])[ /-]?(\d{4})", re.I))
 _LOOKED_AT = 200  # cells by which forms are tried
 _MOST = 0.95  # share of the cells that must be dates; the others are noted
 _SOME = 0.5  # the same for a column that is worth a word, and worth the work
@@ -70,6 +93,8 @@ def as_dates(cells: Sequence[Any], forms: str) -> pd.Series:
     --------
     >>> as_dates(["2020-01-31", "March 3, 1999", "soon"], "ISO8601|%B %d, %Y").dt.year.tolist()
     [2020.0, 1999.0, nan]
+    >>> as_dates(["September 7th, 2012"], "%B %d, %Y").dt.day.tolist()
+    [7]
     """
     written = [
         None if is_missing(c) else str(c) if is_moment(c) else as_name(c).strip() for c in cells
@@ -77,6 +102,15 @@ def as_dates(cells: Sequence[Any], forms: str) -> pd.Series:
     values = pd.Series(written, dtype=object)
     if any(map(is_moment, cells)):
         forms = ISO
+    found = _parsed(values, forms)
+    left = values[found.isna() & values.notna()]
+    plainer = left.map(_plain)
+    if (plainer != left).any():
+        found = found.fillna(_parsed(plainer, forms))
+    return found
+
+
+def _parsed(values: pd.Series, forms: str) -> pd.Series:
     found: pd.Series | None = None
     for form in forms.split("|"):
         parsed = pd.to_datetime(values, format=form, errors="coerce", utc=True)
@@ -84,6 +118,16 @@ def as_dates(cells: Sequence[Any], forms: str) -> pd.Series:
         found = parsed if found is None else found.fillna(parsed)
     assert found is not None
     return found
+
+
+def _plain(text: str) -> str:
+    """A date in words that forms can express; all are in UTC here."""
+    for quarter, order in zip(_QUARTERS, ((1, 2), (2, 1)), strict=True):
+        match = quarter.fullmatch(text)
+        if match:
+            year, number = (match[one] for one in order)
+            return f"{year}-{3 * int(number) - 2:02d}-01"
+    return _UNIVERSAL.sub("", _ORDINAL.sub("", text))
 
 
 def find_forms(known: Sequence[str]) -> Forms | None:

@@ -21,12 +21,17 @@ FORMATS = {
     "jsonl": "JSON lines, or one JSON array of objects",
     "parquet": "a Parquet file",
     "lines": "one document per line",
-    "folder": "a folder of .txt files",
+    "folder": "a folder of .txt or .md files",
     "mtx": "Matrix Market counts, with a vocabulary",
     "ldac": "LDA-C counts, with a vocabulary",
     "npz": "counts saved by scipy.sparse.save_npz, with a vocabulary",
 }
 COUNTS = ("mtx", "ldac", "npz")
+TEXTS = (
+    ".txt",
+    ".md",
+)  # files of a folder that are documents: the first kind of which there are any
+_NAMED = 5  # suffixes of others that are named
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -144,14 +149,23 @@ def _sniffed(source: Input, encoding: str) -> str:
 def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progress | None) -> Source:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {str(folder)!r}. Check the path.")
+    inside = [
+        one for one in folder.rglob("*") if _is_meant(one.relative_to(folder)) and one.is_file()
+    ]
+    wanted = next((one for one in TEXTS if one in map(suffix, inside)), None)
     files = sorted(
-        (one for one in folder.rglob("*") if suffix(one) == ".txt" and one.is_file()),
+        (one for one in inside if suffix(one) == wanted),
         key=lambda one: one.relative_to(folder).as_posix(),
     )
+    others = [one for one in inside if suffix(one) != wanted]
+    kinds = ", ".join(sorted({suffix(one) or "no suffix" for one in others})[:_NAMED])
     if not files:
+        but = f", but {len(others):,} others ({kinds})" if others else ""
         raise ValueError(
-            f"the folder {str(folder)!r} holds no .txt files. Expected one document per file."
+            f"the folder {str(folder)!r} holds no .txt or .md files{but}. Expected one document per file."
         )
+    if others:
+        log.add("skipped files", None, f"only {wanted} is read, not {kinds}", count=len(others))
     log.unit = "file"
     log.names = [one.relative_to(folder).as_posix() for one in files]
     nested = any(one.parent != folder for one in files)
@@ -165,8 +179,8 @@ def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progres
             with Input(one) as source, source.seekable() as file:
                 content = file.read()
             done += one.stat().st_size
-            base = name.removesuffix(".gz")
-            row: dict[str, Any] = {"id": base[: -len(".txt")]}
+            base = name[: -len(".gz")] if name.lower().endswith(".gz") else name
+            row: dict[str, Any] = {"id": base[: -len(suffix(base))]}
             if nested:
                 row["folder"] = one.parent.relative_to(folder).as_posix()
             row["text"] = decode(content, encoding, log, number)
@@ -177,3 +191,8 @@ def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progres
             progress(done, total)
 
     return Source("folder", rows(), report)
+
+
+def _is_meant(path: Path) -> bool:
+    """Whether a file inside a folder is anybody's own: programs hide theirs behind a dot, or pack them along."""
+    return not any(part.startswith(".") or part == "__MACOSX" for part in path.parts)

@@ -2,12 +2,22 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any
 
-from gptm.files.cells import as_links, as_list, as_number, as_vector, is_missing
+from gptm.files.cells import (
+    as_links,
+    as_list,
+    as_number,
+    as_vector,
+    has_decimal_commas,
+    is_missing,
+)
+from gptm.files.columns import listed
 from gptm.files.dates import find_forms, is_moment
 from gptm.metadata import as_name
+from gptm.words import expanded, has_no_blanks
 
 Cells = Sequence[Any]
 Table = Mapping[str, Cells]
@@ -19,7 +29,6 @@ _NO_IDS: Ids = {}
 _MOST = 0.95  # share of the cells that must be of a kind; the others are noted
 _LONG = 200  # characters beyond which strings that are not counted are not kept either
 LONG_STRINGS = "long strings; name it in text= to count its words"
-_WORD = re.compile(r"[^\W\d_]{2,}")
 
 _TEXT_NAMES = re.compile(
     r"texts?|body|contents?|abstract|documents?|doc|message|description|comment|review|tweet|post|article|paragraph|"
@@ -44,7 +53,7 @@ def guess_text(table: Table) -> tuple[str, str]:
     for name, cells in table.items():
         if _TEXT_NAMES.fullmatch(name) and all(map(is_missing, cells)):
             return name, f"is called {name!r}, and empty so far"
-    columns = ", ".join(map(repr, table)) or "none"
+    columns = listed(table)
     raise ValueError(
         f"no column looks like text; the columns are {columns}. Name the one to count: text='...'."
     )
@@ -57,12 +66,26 @@ def texts_among(table: Table) -> list[str]:
     )
 
 
+@cache
+def _word() -> re.Pattern[str]:
+    """A word wherever it stands; made at its first use, since the marks take a moment to collect."""
+    return re.compile(expanded(r"[^\W\d_](?:[^\W\d_]|[\p{M}])+"))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text; pairs of characters where there are no blanks to tell them by."""
+    found: list[str] = _word().findall(text)
+    if has_no_blanks(text):
+        return [run[start : start + 2] for run in found for start in range(0, len(run), 2)]
+    return found
+
+
 def _text_score(name: str, cells: Cells) -> float:
     """Mean length of the strings, for columns of words; twice for columns that are called so."""
     known = [cell for cell in cells if isinstance(cell, str) and not is_missing(cell)]
     if not known:
         return 0.0
-    words = [word.lower() for cell in known for word in _WORD.findall(cell[:2000])]
+    words = [word.lower() for cell in known for word in _words(cell[:2000])]
     few = len(known) >= 20 and len(set(known)) <= len(known) / 5
     addresses = sum(_is_address(cell) for cell in known) > len(known) / 2
     lists = as_list(known[0]) is not None
@@ -139,6 +162,8 @@ def guess_kind(name: str, cells: Cells, ids: Ids = _NO_IDS) -> Guess:
         return dates
     if ids and _are_links(cells, ids):
         return "links", "holds ids of documents"
+    if has_decimal_commas(known):
+        return "number:comma", "numbers with decimal commas"
     return _guess_names(known)
 
 
@@ -178,7 +203,7 @@ def _guess_date(known: list[str]) -> Guess | None:
 def _guess_names(known: list[str]) -> Guess:
     n_names = len({cell.strip() for cell in known})
     if n_names <= len(known) / 2:
-        return "category", f"{n_names:,} names that repeat"
+        return "category", "one name" if n_names == 1 else f"{n_names:,} names that repeat"
     if sum(map(len, known)) > _LONG * len(known):
         return "ignore", LONG_STRINGS
     return "note", "strings that hardly repeat"

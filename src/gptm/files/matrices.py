@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 from gptm.files.formats import FilePath
 from gptm.files.problems import ProblemLog
 from gptm.files.streams import Input, Lines, Progress
+from gptm.stopwords import composed
 from gptm.words import Words, WordsReport, limit_words, removed_words, with_kept
 
 logger = logging.getLogger("gptm")
@@ -225,8 +226,8 @@ def match_words(
     counts: csr_matrix, own: np.ndarray, vocabulary: Sequence[str] | np.ndarray
 ) -> tuple[csr_matrix, np.ndarray, WordsReport]:
     """Counts in the order of another vocabulary; words outside of it are reported as unknown."""
-    place = {str(word): column for column, word in enumerate(vocabulary)}
-    columns = np.array([place.get(word, -1) for word in own])
+    place = {composed(str(word)): column for column, word in enumerate(vocabulary)}
+    columns = np.array([place.get(composed(word), -1) for word in own])
     known = columns >= 0
     report = WordsReport(
         documents=counts.shape[0],
@@ -234,7 +235,8 @@ def match_words(
         unknown=removed_words(counts, own, ~known),
     )
     chosen = counts[:, known]
-    shape = (counts.shape[0], len(place))
+    shape = (counts.shape[0], len(vocabulary))
     matched = csr_matrix((chosen.data, columns[known][chosen.indices], chosen.indptr), shape=shape)
-    matched.sort_indices()
-    return matched, np.array(list(place), dtype=object), with_kept(report, matched)
+    matched.sum_duplicates()  # a word in two spellings; sorted, too
+    names = np.array([str(word) for word in vocabulary], dtype=object)
+    return matched, names, with_kept(report, matched)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gptm.files.cells import as_text, is_missing
-from gptm.files.columns import Column, check_kinds, named, unknown_column
+from gptm.files.columns import Column, check_kinds, listed, named, unknown_column
 from gptm.files.guess import LONG_STRINGS, guess_kind, guess_text, texts_among
 from gptm.files.problems import ProblemLog
 from gptm.files.rows import Row
@@ -100,7 +100,7 @@ def _text_as_trained(
             return found
         missing = list(trained)
     if missing:
-        columns = ", ".join(map(repr, first)) or "none"
+        columns = listed(first)
         raise ValueError(
             f"the training's text was in {', '.join(map(repr, missing))}, which is not in this file; its columns are "
             f"{columns}. Name the one to count: text='...'."

@@ -8,9 +8,17 @@ _FIRST = 5  # places that are named
 
 # Kind of problem: what happened, and what to try.
 _KINDS = {
+    "short line": (
+        "kept, the last cells missing",
+        "Check them if they should be complete.",
+    ),
     "broken line": (
         "left out",
         "Mend them; a text with separators or line breaks in it needs quotes.",
+    ),
+    "odd header": (
+        "taken for the names of the columns, but looks like data",
+        "If the file has no header, put a line with names above the first row.",
     ),
     "misquoted line": (
         "read as well as possible",
@@ -26,6 +34,14 @@ _KINDS = {
     ),
     "empty text": ("kept as empty documents", ""),
     "duplicate id": ("kept", "Links need ids that are all different."),
+    "duplicate id in metadata": (
+        "left out, as an earlier row has the same id",
+        "Keep one row per id.",
+    ),
+    "column in both files": (
+        "taken from the documents' file alone",
+        "Rename it in one of them to have both.",
+    ),
     "missing id": ("named by their rows", ""),
     "not a number": ("taken for missing in a column of numbers", ""),
     "not a date": ("taken for missing in a column of dates", ""),
@@ -35,11 +51,13 @@ _KINDS = {
     "missing column": ("not in the file", ""),
     "unmatched document": ("no row in the table of metadata, whose values are missing", ""),
     "unmatched row": ("left out, as no document has the id", ""),
+    "skipped files": ("left out", "Save them as plain text if they are documents."),
     "fractional counts": (
         "kept",
         "The model expects raw counts of words, not weights.",
     ),
 }
+_HARMLESS = ("skipped files",)  # told, but nothing that is wrong
 
 
 @dataclass(frozen=True)
@@ -118,7 +136,10 @@ class ProblemLog:
     def check(self, *others: "ProblemLog") -> None:
         """Raise what this log and others hold, if it is strict."""
         noted = [
-            f"{log.name}: {one} (strict=True)" for log in (self, *others) for one in log.found()
+            f"{log.name}: {one} (strict=True)"
+            for log in (self, *others)
+            for one in log.found()
+            if one.kind not in _HARMLESS
         ]
         if self.strict and noted:
             raise ProblemError(noted)

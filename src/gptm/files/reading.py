@@ -83,8 +83,8 @@ def read(
     ----------
     path : path, or "-" for standard input
         A table with one document per row (CSV, TSV, JSON lines, Parquet), a file with one document per line
-        (.txt), a folder of .txt files, or counts (Matrix Market .mtx, LDA-C .ldac / .lda-c / .dat, scipy's .npz) with a
-        vocabulary. All may be gzipped.
+        (.txt), a folder of .txt or .md files, or counts (Matrix Market .mtx, LDA-C .ldac / .lda-c / .dat, scipy's .npz)
+        with a vocabulary. All may be gzipped.
     format : str, optional
         One of `gptm.files.FORMATS`; by default by the suffix, else by the first bytes.
     text : str or sequence of str, optional
@@ -92,8 +92,8 @@ def read(
     id : str, optional
         The column that names the documents.
     kinds : mapping from columns to kinds, optional
-        What columns hold, where the guess is wrong: "text", "id", "date" (or "date:%d/%m/%Y"), "number", "category",
-        "links", "vector", "list", "note" or "ignore".
+        What columns hold, where the guess is wrong: "text", "id", "date" (or "date:%d/%m/%Y"), "number" (or
+        "number:comma", as in 1.234,5), "category", "links", "vector", "list", "note" or "ignore".
     vocabulary : path or sequence of str, optional
         For counts: the words of the columns, by default in a file beside. For texts: count these words and no others.
     metadata : path, optional

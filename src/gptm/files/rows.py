@@ -3,9 +3,13 @@
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from gptm.files.cells import as_number
+from gptm.files.columns import shown
+from gptm.files.dates import find_forms
 from gptm.files.problems import ProblemLog
 from gptm.files.streams import Lines
 
@@ -15,6 +19,11 @@ _LONGEST = 1 << 25  # characters of one row; beyond, a quote was surely left ope
 _NO_LIMIT = 2**31 - 1
 _NEVER = "\x1f"  # separates nothing: for files of one column
 _SEPARATORS = ",;\t|"
+_SAID = re.compile(r'\s*"?sep=(.)"?\s*', re.I)  # Excel's first line, which names the separator
+_AHEAD = 50  # lines by which the separator is chosen
+_AHEAD_SIZE = 1 << 20  # characters of them
+_LONG_NAME = 200  # characters; beyond, the first line is a text and no header
+_DATED = re.compile(r"\d[-/.]\d|\b[12]\d{3}\b")  # a date has one of these
 _BETWEEN = re.compile(r"[\s,]*")  # elements of an array
 
 
@@ -24,6 +33,7 @@ def csv_rows(lines: Lines, log: ProblemLog, separator: str | None = None) -> Ite
     header = records.header(separator)
     if header is None:
         return
+    _check_header(header, records.first, log)
     names = _distinct(header, log)
     width = len(names)
     for number, cells in records:
@@ -33,8 +43,14 @@ def csv_rows(lines: Lines, log: ProblemLog, separator: str | None = None) -> Ite
             continue  # a line of blanks
         if len(cells) == width:
             yield number, dict(zip(names, cells, strict=True))
+            continue
+        widths = f"expected {width} fields, got {len(cells)}"
+        lone = len(cells) == 1 and width > 2  # more likely a piece of a text, or a remark
+        if len(cells) > width or lone:
+            log.add("broken line", number, widths)
         else:
-            log.add("broken line", number, f"expected {width} fields, got {len(cells)}")
+            log.add("short line", number, widths)
+            yield number, dict.fromkeys(names) | dict(zip(names, cells, strict=False))
 
 
 class _Records:
@@ -48,29 +64,42 @@ class _Records:
         self._size = 0
         self._style: dict[str, Any] = {}
         self._width = 0
+        self.first = 1  # number of the header's line
 
     def header(self, separator: str | None) -> list[str] | None:
-        """The first record, with the separator that it is written with."""
-        first = next((one for one in self._feed() if one.strip()), None)
-        if first is None:
+        """The first record, with the separator that the first lines are written with."""
+        ahead = self._look_ahead()
+        said = _SAID.fullmatch(ahead[0][1]) if ahead else None
+        if said:
+            separator = said[1]
+            ahead = ahead[1:]
+        self._back(ahead)
+        if not ahead:
             return None
-        self._back(self._record[-1:])
-        mark = separator or _separator(first)
-        # Blanks after every separator of the header are there for the eye, and stand before quotes too.
-        spaced = mark != "\t" and first.count(mark) == first.count(mark + " ") > 0
-        self._style = {"delimiter": mark, "skipinitialspace": spaced}
+        lines = [line for _, line in ahead]
+        self._style = _style(lines[0], separator or _separator(lines))
         found = next(iter(self), None)
-        self._width = len(found[1]) if found else 0
-        return found[1] if found else None
+        if found is None:
+            return None
+        self.first, names = found
+        self._width = len(names)
+        return names
+
+    def _look_ahead(self) -> list[tuple[int, str]]:
+        """The first lines, from one with anything on it; they are still to be read."""
+        ahead: list[tuple[int, str]] = []
+        size = 0
+        for line in self._lines:
+            if ahead or line.strip():
+                ahead.append((self._lines.number, line))
+                size += len(line)
+            if len(ahead) >= _AHEAD or size >= _AHEAD_SIZE:
+                break
+        return ahead
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        limit = csv.field_size_limit(
-            _NO_LIMIT
-        )  # texts may be longer than the 128 KB of the default
-        try:
+        with _long_fields():
             yield from self._each()
-        finally:
-            csv.field_size_limit(limit)
 
     def _each(self) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(self._feed(), **self._style, strict=True)
@@ -128,11 +157,70 @@ class _OpenQuote(Exception):
     """A record that goes on and on."""
 
 
-def _separator(header: str) -> str:
-    """The separator of which the header has most, outside of quotes."""
-    outside = "".join(header.split('"')[::2])
-    best = max(_SEPARATORS, key=outside.count)
-    return best if outside.count(best) else _NEVER
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Texts may be longer than the 128 KB of the default."""
+    limit = csv.field_size_limit(_NO_LIMIT)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _style(header: str, separator: str) -> dict[str, Any]:
+    # Blanks after every separator of the header are there for the eye, and stand before quotes too.
+    spaced = separator != "\t" and header.count(separator) == header.count(separator + " ") > 0
+    return {"delimiter": separator, "skipinitialspace": spaced}
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """The separator that gives most rows as many fields as the header has; of several, the one that gives most fields.
+
+    Examples
+    --------
+    >>> _separator(["id;text, body", "1;green tea, black tea, milk"])
+    ';'
+    """
+    outside = "".join(lines[0].split('"')[::2])
+    found = [one for one in _SEPARATORS if one in outside]
+    if not found:
+        return _NEVER
+    return found[0] if len(found) == 1 else max(found, key=lambda one: _agreement(lines, one))
+
+
+def _agreement(lines: Sequence[str], separator: str) -> tuple[float, int]:
+    """The share of rows as wide as the header, half for those that lack cells; and the header's width."""
+    with _long_fields():
+        try:
+            header, *rows = csv.reader(lines, **_style(lines[0], separator))
+        except (csv.Error, ValueError):
+            return 0.0, 0
+    widths = [
+        len(row) if any(row[len(header) :]) else min(len(row), len(header)) for row in rows if row
+    ]
+    points = {len(header): 1.0} | dict.fromkeys(range(2, len(header)), 0.5)
+    return sum(points.get(width, 0.0) for width in widths) / max(len(widths), 1), len(header)
+
+
+def _check_header(header: list[str], number: int, log: ProblemLog) -> None:
+    """Note a first line that looks like data: the file may have no header, and would lose a document."""
+    dated = [cell for cell in header if len(cell) < _LONG_NAME and _DATED.search(cell)]
+    odd = [
+        *_numbers(header),
+        *(cell for cell in dated[:5] if find_forms([cell.strip()])),
+        *(cell for cell in header if len(cell) > _LONG_NAME),
+    ]
+    for position, cell in enumerate(odd):
+        log.add("odd header", number, repr(shown(cell.strip())), count=int(position == 0))
+
+
+def _numbers(header: list[str]) -> list[str]:
+    """Cells that are numbers; none where they count 0, 1, 2, which are names that a program gave."""
+    found = {cell: as_number(cell) for cell in header if as_number(cell) is not None}
+    values = list(found.values())
+    first = int(values[0] or 0) if values else 0
+    counting = values == list(range(first, first + len(values)))
+    return [] if counting and (len(values) > 1 or first == 0) else list(found)
 
 
 def _distinct(header: list[str], log: ProblemLog) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.files.cells import as_links, as_list, as_number, as_text, as_vector, is_missing
+from gptm.files.cells import as_links, as_list, as_text, as_vector, is_missing, number_reader
 from gptm.files.columns import Column, Columns
 from gptm.files.dates import as_dates, find_doubt, some_forms
 from gptm.files.guess import guess_id, guess_kind, rows_by_id
@@ -119,8 +119,10 @@ def typed(
     """A column as the kernels read it; cells of another kind become missing and are noted."""
     base, _, form = kind.partition(":")
     if base == "number":
-        values = [as_number(cell) for cell in cells]
-        _note_odd(name, "not a number", cells, [v is None for v in values], lines, log)
+        values = list(map(number_reader(cells, form), cells))
+        none = all(value is None for value in values)
+        odd = [value is None for value in values]
+        _note_odd(name, "not a number", cells, odd, lines, log, _NO_NUMBERS if none else "")
         return np.array([np.nan if value is None else value for value in values])
     if base == "date":
         try:
@@ -142,6 +144,11 @@ def typed(
     return result
 
 
+# Where no cell is one, a kind of their own is not what is missing.
+_NO_NUMBERS = (
+    "Not one cell of the column is a number: write them as 1234.5, without signs of currency or marks between "
+    "thousands, or as 1.234,5 throughout."
+)
 _CONVERT = {
     "links": as_links,
     "list": lambda cell, ids: as_list(cell) or [cell],
