@@ -29,7 +29,9 @@ def read_settings(
     if hasattr(given, "columns"):  # a DataFrame of pandas or polars
         frame = as_frame(given, len(given))
         assert frame is not None
-        found = frame.reset_index(drop=True)  # other columns may be of use to whoever reads the answer
+        found = frame.reset_index(
+            drop=True
+        )  # other columns may be of use to whoever reads the answer
     elif isinstance(given, Mapping):
         unknown = [key for key in given if key not in columns]
         if unknown:
