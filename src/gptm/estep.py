@@ -126,7 +126,7 @@ def infer_documents(
         shape = (counts.shape[1], K)
     sums = tally.arrays(len(pieces), shape)
     ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
-    return Posterior(lam, nu2), Statistics(terms, _total(sums, shape, n_jobs))
+    return Posterior(lam, nu2), Statistics(terms, _expected_counts(sums, shape, beta_T, n_jobs))
 
 
 def _n_shards(counts: csr_matrix) -> int:
@@ -135,13 +135,16 @@ def _n_shards(counts: csr_matrix) -> int:
     return int(np.clip(counts.nnz // MIN_SHARD, 1, most))
 
 
-def _total(sums: list[Array], shape: tuple[int, int], n_jobs: int | None) -> Array:
-    """The sum of the shards' sums, always in the same order."""
+def _expected_counts(
+    sums: list[Array], shape: tuple[int, int], beta_T: Array, n_jobs: int | None
+) -> Array:
+    """beta_T times the sum of the shards' sums, always in the same order."""
     total = np.zeros(shape)
 
     def add(rows: slice, _: Callable[[], None]) -> None:
         for part in sums:
             total[rows] += part[rows]
+        total[rows] *= beta_T[rows]
 
     ordered_map(add, blocks(0, len(total), max(len(total) // FEW_SHARDS, 1)), n_jobs)
     return total

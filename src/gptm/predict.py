@@ -28,6 +28,7 @@ _JOINT_ITERATIONS = 1000
 _JOINT_TOL = 1e-8
 _JOINT_INNER_TOL = 1e-15  # a strong kernel amplifies what the documents leave undone
 _MEMORY = 8
+_NOISE = 1e-12  # of a value: near the top, rounding must not pass for a fall
 _ROUNDING = 1e-10  # of the largest eigenvalue of B: what is less than that is none
 
 
@@ -190,7 +191,7 @@ def climb(
         points, images = points[-_MEMORY:], images[-_MEMORY:]
         trial = _extrapolated(points, images)
         trial_image, trial_value = update(trial)
-        if not trial_value >= value:
+        if not trial_value >= value - _NOISE * abs(value):
             points, images, trial = [], [], image
             trial_image, trial_value = update(trial)
         x, image, value = trial, trial_image, trial_value

@@ -8,9 +8,9 @@ What other loops call is inlined (`forceinline`). Else a process that compiles t
 would run different copies of the same function, whose last bits differ.
 """
 
-from gptm._hot.algebra import cholesky, inverse, weighted_precision
+from gptm._hot.algebra import add_rows, cholesky, dot, inverse, product, weighted_precision
 from gptm._hot.direction import LEVELS, level_of, newton_direction
-from gptm._hot.documents import document_block, optimise_document, prior_gradient, shifted_exp
+from gptm._hot.documents import document_block, optimise_document, shifted_exp
 from gptm._hot.exponential import exponential
 from gptm._hot.gibbs import gibbs_sweep, next_uniform
 from gptm._hot.guess import guess_block
@@ -18,32 +18,41 @@ from gptm._hot.information import word_statistics
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
 from gptm._hot.softmax import Rules, expected_softmax
 from gptm._hot.variances import settle_nu2, solve_nu2
-from gptm._hot.words import add_expected_counts, words_term
+from gptm._hot.words import (
+    add_expected_counts,
+    expected_topics,
+    log_likelihood,
+    word_norms,
+)
 
 __all__ = [
     "LEVELS",
     "Rules",
     "add_expected_counts",
+    "add_rows",
     "cholesky",
     "document_block",
+    "dot",
     "expected_softmax",
+    "expected_topics",
     "exponential",
     "gibbs_sweep",
     "guess_block",
     "inverse",
     "keep_nearest",
     "level_of",
+    "log_likelihood",
     "nearest_by_words",
     "nearest_members",
     "nearest_rows",
     "newton_direction",
     "next_uniform",
     "optimise_document",
-    "prior_gradient",
+    "product",
     "settle_nu2",
     "shifted_exp",
     "solve_nu2",
     "weighted_precision",
+    "word_norms",
     "word_statistics",
-    "words_term",
 ]

@@ -22,6 +22,49 @@ def cholesky(A, L):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def dot(a, b):
+    """The sum of a * b."""
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    return s
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def add_four(a, b, c, d, weights, n, out):
+    """Add four rows times weights[n : n + 4] to `out`, which is read and written once for all of them.
+
+    Rows beyond the last weight count for nothing; what they are does not matter.
+    """
+    size = weights.shape[0]
+    of_a, of_b = weights[n], weights[n + 1] if n + 1 < size else 0.0
+    of_c, of_d = weights[n + 2] if n + 2 < size else 0.0, weights[n + 3] if n + 3 < size else 0.0
+    for i in range(out.shape[0]):
+        out[i] += of_a * a[i] + of_b * b[i] + of_c * c[i] + of_d * d[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def add_rows(A, rows, weights, out):
+    """Add weights @ A[rows] to `out`."""
+    last = rows.shape[0] - 1
+    for n in range(0, last + 1, 4):
+        a, b = A[rows[n]], A[rows[min(n + 1, last)]]
+        c, d = A[rows[min(n + 2, last)]], A[rows[min(n + 3, last)]]
+        add_four(a, b, c, d, weights, n, out)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def product(A, x, out):
+    """Fill `out` with A x; A is symmetric, and may have more rows than columns."""
+    last = x.shape[0] - 1
+    for i in range(last + 1):
+        out[i] = 0.0
+    for n in range(0, last + 1, 4):
+        a, b, c, d = A[n], A[min(n + 1, last)], A[min(n + 2, last)], A[min(n + 3, last)]
+        add_four(a, b, c, d, x, n, out)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def weighted_precision(T, weight, P):
     """Fill P with T diag(weight) T', the prior precision of a new document."""
     K = T.shape[0]

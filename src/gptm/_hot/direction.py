@@ -9,11 +9,12 @@ topics beyond need a small system of their own (Woodbury). One product with R is
 import numpy as np
 from numba import njit
 
+from gptm._hot.algebra import add_rows, product
 from gptm._hot.settings import FAST
 
 LEVELS = np.array([0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0])  # times the mean of diag P
 # A topic counts on its own where its curvature beyond the level, times its variance, is more than this.
-_BEYOND = 0.5
+_BEYOND = 1.0
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
@@ -47,13 +48,12 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     how many are chosen.
     """
     K = g.shape[0]
-    y, d, z, v = work[0], work[1], work[2], work[3]
-    n, rest = 0, 0.0
+    d, z, v, weights = work[0], work[1], work[2], work[3]
+    product(R, g, x)
+    n, rest, total, whole = 0, 0.0, 0.0, 0.0
     for i in range(K):
-        s = 0.0
-        for k in range(K):
-            s += R[i, k] * g[k]
-        x[i] = s
+        total += x[i]
+        whole += R[K, i]
         beyond = share * t[i] - level
         if beyond * R[i, i] > _BEYOND:
             chosen[n] = i
@@ -63,14 +63,8 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
             rest += t[i]
     base = min(rest / max(K - n, 1), level / share)
 
-    # y = R u. Of base * 1 alone it is base * R 1, and R's row sums are kept behind its last row.
-    for i in range(K):
-        y[i] = base * R[K, i]
-    for a in range(n):
-        c = chosen[a]
-        for i in range(K):
-            y[i] += (t[c] - base) * R[c, i]
-    # A^-1 = R - R_S (d^-1 + R_SS)^-1 R_S', for both g and u
+    # A^-1 = R - R_S (d^-1 + R_SS)^-1 R_S' of both g and u = base 1 + (t - base)_S. R's row sums, R 1, are kept behind
+    # its last row. Both solutions are needed as a whole only in the end; until then, their entries in S.
     for a in range(n):
         for b in range(a + 1):
             s = R[chosen[a], chosen[b]]
@@ -81,7 +75,9 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
             # Inverse roots on the diagonal: to multiply is quicker.
             L[a, b] = 1.0 / np.sqrt(s) if a == b else s * L[b, b]
     for a in range(n):
-        s, r = x[chosen[a]], y[chosen[a]]
+        s, r = x[chosen[a]], base * R[K, chosen[a]]
+        for k in range(n):
+            r += (t[chosen[k]] - base) * R[chosen[a], chosen[k]]
         for k in range(a):
             s -= L[a, k] * z[k]
             r -= L[a, k] * v[k]
@@ -92,26 +88,24 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
         for k in range(a):
             z[k] -= L[a, k] * z[a]
             v[k] -= L[a, k] * v[a]
-    for a in range(n):
-        c, za, va = chosen[a], z[a], v[a]
-        for i in range(K):
-            x[i] -= R[c, i] * za
-            y[i] -= R[c, i] * va
-    # Sherman-Morrison for u; then P x = g - level x - d x + share u u'x / N.
-    ux, uy = 0.0, 0.0
-    for i in range(K):
-        ux += base * x[i]
-        uy += base * y[i]
+
+    # Sherman-Morrison for u. As d^-1 + R_SS takes z to (R g)_S, (A^-1 g)_S is z / d; and (A^-1 u)_S is v / d.
+    ux, uy = base * total, base * base * whole
     for a in range(n):
         c = chosen[a]
-        ux += (t[c] - base) * x[c]
-        uy += (t[c] - base) * y[c]
-    pull = 0.0
+        more = t[c] - base
+        ux += more * z[a] / d[a] - base * R[K, c] * z[a]
+        uy += more * v[a] / d[a] + base * R[K, c] * (more - v[a])
+    factor, pull = 0.0, 0.0
     if N > 0.0:
         factor = share * ux / (N - share * uy)
-        for i in range(K):
-            x[i] += factor * y[i]
         pull = share * (ux + factor * uy) / N
+    for a in range(n):
+        weights[a] = factor * (t[chosen[a]] - base - v[a]) - z[a]
+    for i in range(K):
+        x[i] += factor * base * R[K, i]
+    add_rows(R, chosen[:n], weights[:n], x)
+    # P x = g - level x - d x + share u u'x / N
     for i in range(K):
         Px[i] = g[i] - level * x[i] + pull * base
     for a in range(n):

@@ -5,7 +5,7 @@ from numba import njit
 
 from gptm._hot.documents import shifted_exp
 from gptm._hot.settings import FAST
-from gptm._hot.words import words_term
+from gptm._hot.words import expected_topics, word_norms
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -29,12 +29,16 @@ def guess_block(indptr, indices, data, beta_T, lam, nu2):
     longest = 0
     for d in range(D):
         longest = max(longest, indptr[d + 1] - indptr[d])
-    ratios = np.empty(longest)
+    per_word = np.empty(longest)
     for d in range(D):
         row = slice(indptr[d], indptr[d + 1])
         words, counts = indices[row], data[row]
         shifted_exp(lam[d], e, scratch, bits)
-        words_term(words, counts, e, beta_T, n, ratios)
+        ratios = per_word[: words.shape[0]]
+        word_norms(words, e, beta_T, ratios)
+        for w in range(words.shape[0]):
+            ratios[w] = counts[w] / ratios[w]
+        expected_topics(words, ratios, e, beta_T, n)
         total = 0.0
         for i in range(K):
             total += e[i]

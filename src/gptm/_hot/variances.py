@@ -33,34 +33,32 @@ def solve_nu2(p, t0, start):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
-def settle_nu2(p, t0, nu2, half, old, upper, scratch, bits):
-    """Take nu2 of all topics near the roots of `solve_nu2` and fill `half` with exp(nu2 / 2).
+def settle_nu2(p, t0, nu2, half, old, scratch, bits):
+    """Take nu2 of all topics near the roots of `solve_nu2`, and `half`, which is exp(nu2 / 2), with them.
 
-    From where the last call stopped, two or three steps in vector instructions do. After the first, all are on
+    From where the last call stopped, one or two steps in vector instructions do. After the first, all are on
     the right of their roots and fall onto them; none is beyond 1 / (p + t0), as exp(nu2 / 2) is at least one.
-    `old` and `upper` take the start and that limit. Returns the sum of (1 - old / new)^2: twice the gain, to second
-    order.
+    `old` takes the start. Returns the sum of (1 - old / new)^2: twice the gain, to second order.
     """
     K = p.shape[0]
     argument, power = scratch[0], scratch[1]
     largest = 0.0
     for i in range(K):
         old[i] = nu2[i]
-        upper[i] = 1.0 / (p[i] + t0[i])
-        nu2[i] = min(nu2[i], upper[i])
         largest = max(largest, nu2[i])
     far = np.inf  # by how much the last step was too large for the next one to be needless
-    for _ in range(_STEPS):
+    for step in range(_STEPS):
         if largest > _WIDE or far <= 0.0:
             break
-        for i in range(K):
-            argument[i] = 0.5 * nu2[i]
-        exponential(argument, half, power, bits)
+        if step > 0:
+            for i in range(K):
+                argument[i] = 0.5 * nu2[i]
+            exponential(argument, half, power, bits)
         far = -np.inf
         for i in range(K):
             x, growth = nu2[i], t0[i] * half[i]
             new = x - (x * (p[i] + growth) - 1.0) / (p[i] + growth * (1.0 + 0.5 * x))
-            new = min(new, upper[i])
+            new = min(new, 1.0 / (p[i] + t0[i]))
             far = max(far, abs(new - x) - _NEAR * new)
             largest = max(largest, new)
             nu2[i] = new

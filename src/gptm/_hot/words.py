@@ -3,71 +3,67 @@
 import numpy as np
 from numba import njit
 
+from gptm._hot.algebra import add_rows
 from gptm._hot.settings import FAST, TINY
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
-def words_term(words, counts, exp_lam, beta_T, expected, ratios):
-    """Words' part of one document's bound; fills its expected topic counts, with phi from eq. 9.
-
-    Same as::
-
-        phi = exp_lam * beta_T[words]                     # (n, K)
-        norm = phi.sum(1)
-        phi /= norm[:, None]
-        expected[:] = counts @ phi
-        ratios[:] = counts / norm
-        return counts @ log(norm), counts @ (phi**2).sum(1)
-
-    The second value says how sure the words are of their topics: N when each word has one topic.
-    """
-    K, n_words = exp_lam.shape[0], words.shape[0]
-    sureness = 0.0
-    for i in range(K):
-        expected[i] = 0.0
-    for n in range(0, n_words, 2):  # two words at once keep more of the processor busy
-        m = min(n + 1, n_words - 1)  # the last one has no partner, and is its own without weight
-        row, other = beta_T[words[n]], beta_T[words[m]]
-        norm, norm_m = TINY, TINY
-        square, square_m = 0.0, 0.0
-        for i in range(K):
-            joint, joint_m = exp_lam[i] * row[i], exp_lam[i] * other[i]
-            norm += joint
-            norm_m += joint_m
-            square += joint * joint
-            square_m += joint_m * joint_m
-        ratio = counts[n] / norm
-        ratio_m = counts[m] / norm_m if m > n else 0.0
-        sureness += ratio * square / norm + ratio_m * square_m / norm_m
-        for i in range(K):
-            expected[i] += ratio * row[i] + ratio_m * other[i]
-        ratios[m] = ratio_m
-        ratios[n] = ratio
-    for i in range(K):
-        expected[i] *= exp_lam[i]
-
-    value = 0.0
-    product = 1.0  # of words that occur once: one logarithm serves many of them
-    for n in range(n_words):
-        if counts[n] == 1.0 and ratios[n] < 1e100:
-            product *= ratios[n]
-            if product > 1e200:
-                value -= np.log(product)
-                product = 1.0
-        elif counts[n] > 0.0:
-            value -= counts[n] * np.log(ratios[n] / counts[n])
-    return value - np.log(product), sureness
+def word_norms(words, exp_lam, beta_T, norms):
+    """Fill `norms` with beta_T[words] @ exp_lam: how likely each word is, up to a factor; never zero."""
+    last = words.shape[0] - 1
+    for n in range(0, last + 1, 4):  # four words at once keep more of the processor busy
+        n_b, n_c, n_d = min(n + 1, last), min(n + 2, last), min(n + 3, last)
+        a, b, c, d = beta_T[words[n]], beta_T[words[n_b]], beta_T[words[n_c]], beta_T[words[n_d]]
+        norm_a = norm_b = norm_c = norm_d = TINY
+        for i in range(exp_lam.shape[0]):
+            e = exp_lam[i]
+            norm_a += e * a[i]
+            norm_b += e * b[i]
+            norm_c += e * c[i]
+            norm_d += e * d[i]
+        norms[n], norms[n_b], norms[n_c], norms[n_d] = norm_a, norm_b, norm_c, norm_d
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
-def add_expected_counts(words, ratios, exp_lam, beta_T, out):
-    """Add one document's expected word-topic counts to `out` (V, K), the sum of eq. 8.
+def log_likelihood(counts, norms):
+    """counts @ log(norms), the words' part of a document's bound."""
+    value = 0.0
+    product = 1.0  # of words that occur once: one logarithm serves many of them
+    for n in range(counts.shape[0]):
+        if counts[n] == 1.0 and norms[n] > 1e-100:
+            product *= norms[n]
+            if product < 1e-200:
+                value += np.log(product)
+                product = 1.0
+        elif counts[n] > 0.0:
+            value += counts[n] * np.log(norms[n])
+    return value + np.log(product)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def expected_topics(words, ratios, exp_lam, beta_T, out):
+    """Fill `out` with the expected topic counts of a document, counts @ phi, with phi from eq. 9.
+
+    `ratios` are counts / norms, so that phi = exp_lam * beta_T[words] / norms.
+    """
+    for i in range(out.shape[0]):
+        out[i] = 0.0
+    add_rows(beta_T, words, ratios, out)
+    for i in range(out.shape[0]):
+        out[i] *= exp_lam[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def add_expected_counts(words, ratios, exp_lam, out):
+    """Add one document's share of the sum in eq. 8 to `out` (V, K): times beta_T, expected word-topic counts.
 
     Same as::
 
-        out[words] += counts[:, None] * phi               # phi and ratios as in words_term
+        out[words] += counts[:, None] * phi / beta_T[words]
+
+    All documents share beta_T, so it can wait until all of them are added.
     """
     for n in range(words.shape[0]):
-        w, ratio = words[n], ratios[n]
+        row, ratio = out[words[n]], ratios[n]
         for i in range(exp_lam.shape[0]):
-            out[w, i] += ratio * exp_lam[i] * beta_T[w, i]
+            row[i] += ratio * exp_lam[i]
