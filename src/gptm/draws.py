@@ -23,7 +23,7 @@ from gptm._types import Array
 from gptm._warnings import warn
 from gptm.information import Words
 from gptm.operators import Operator, Structure
-from gptm.weightspace import weight_space
+from gptm.weightspace import Stacked, weight_space
 
 _ENTRIES = 4 * 10**6  # of documents x topics x draws at a time
 # Relative residuals: the kernel's leading directions make much of what is left; draws err by some per cent anyway.
@@ -61,15 +61,13 @@ class Posterior:
     Parameters
     ----------
     operator : of the whole kernel
-    structures : of its terms
+    terms : of the kernel
     words : as `Words`
     parameters : as `Gaussian`
     """
 
-    def __init__(
-        self, operator: Operator, structures: list[Structure], words: Words, parameters: Gaussian
-    ):
-        self.operator, self.structures = operator, structures
+    def __init__(self, operator: Operator, terms: Stacked, words: Words, parameters: Gaussian):
+        self.operator, self.structures = operator, terms.structures
         self.words, self.parameters = words, parameters
         P = np.linalg.inv(parameters.Sigma)
         self.spread = np.linalg.inv(P + words.information)  # (D, K, K) of eta given F
@@ -87,7 +85,7 @@ class Posterior:
         values, vectors = np.linalg.eigh(self.W)
         roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         self.C = roots @ vectors.transpose(0, 2, 1)
-        self.weights = weight_space(structures, self.W, float(self.strength.max()))
+        self.weights = weight_space(terms, self.W, float(self.strength.max()))
 
     def mean(self) -> tuple[Array, Array]:
         """(D, K) each, F and, in these coordinates, v: alpha is v back, and F is 𝒦 alpha."""
