@@ -11,11 +11,15 @@ class TooLarge(ValueError):
 
 def check_square(n: int, what: str, remedy: str = "") -> None:
     """Refuse to decompose an (n, n) matrix that the machine cannot hold; `what` needs it."""
+    check_bytes(_BYTES * n**2, what, remedy)
+
+
+def check_bytes(needed: int, what: str, remedy: str = "") -> None:
+    """Refuse what takes more memory than the machine has; `what` needs it."""
     try:
         available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return
-    needed = _BYTES * n**2
     if needed > available:
         gigabytes = f"about {needed / 2**30:.0f} GB; this machine has {available / 2**30:.0f} GB"
         raise TooLarge(f"{what} and would need {gigabytes}. {remedy}".strip())
