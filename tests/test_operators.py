@@ -247,6 +247,23 @@ def test_indefinite_matrix_is_refused_with_the_remedy(seed, D, log_size):
     assert_allclose(Spectral.from_dense(mended).to_dense(), mended, atol=1e-12 * np.abs(A).max())
 
 
+@pytest.mark.parametrize("outlier", [1.0, 1e4])
+def test_very_many_variances_of_documents_become_few(outlier):
+    """Each is off by a small share of itself; most have the least, which stays."""
+    own = np.where(np.arange(400) < 200, 0.2, 0.2 + rows_of(3, 400, 1)[:, 0] ** 2)
+    own[-1] *= outlier
+    structure = Structure(400, Features([Block(None, rows_of(4, 400, 3))]), own)
+    op, dense = built(structure)
+    found = op.base.values
+    assert len(np.unique(found)) <= 32
+    assert_array_equal(found[:200], 0.2)
+    assert_allclose(found, own, rtol=0.25)
+    assert_allclose(found.sum(), own.sum(), rtol=1e-12)
+    b = np.array([0.1, 1.0, 10.0])
+    expected = [np.linalg.slogdet(one * dense + np.eye(400))[1] for one in b]
+    assert_allclose(op.logdet(b), expected, rtol=0.02)
+
+
 # New documents
 
 

@@ -9,9 +9,9 @@ class TooLarge(ValueError):
     """A dense matrix that takes more memory, or for a mere trial more time, than there is."""
 
 
-def check_square(n: int, what: str, remedy: str = "") -> None:
-    """Refuse to decompose an (n, n) matrix that the machine cannot hold; `what` needs it."""
-    check_bytes(_BYTES * n**2, what, remedy)
+def check_square(n: int, what: str, remedy: str = "", kept: int = 0) -> None:
+    """Refuse to decompose an (n, n) matrix that the machine cannot hold, with others `kept` beside; `what` needs it."""
+    check_bytes((_BYTES + 8 * kept) * n**2, what, remedy)
 
 
 def check_bytes(needed: int, what: str, remedy: str = "") -> None:
