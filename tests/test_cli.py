@@ -860,6 +860,19 @@ def test_transform_tells_of_names_never_seen(fitted, tmp_path):
     assert "never seen" not in ok("transform", fitted[0], path, "-q").stderr
 
 
+def test_transform_knows_levels_that_are_numbers(tmp_path):
+    path, model = tmp_path / "new.csv", tmp_path / "m.gptm"
+    frame = make_frame(30).assign(room=np.arange(30) % 3)
+    frame.to_csv(path, index=False)
+    ok("fit", path, "-t", 2, "-k", "categorical(room)", "-q", "--max-iter", 3, "-o", model)
+    frame[:4].assign(room=[0, 1, None, 2]).to_csv(path, index=False)  # 0.0, 1.0 and so on
+    assert "never seen" not in ok("transform", model, path, "-q").stderr
+    frame[:4].assign(room=[0, 1, None, 8]).to_csv(path, index=False)
+    told = ok("transform", model, path, "-q").stderr
+    assert "1 of 4 documents have a room never seen in training: '8'." in told
+    assert "known are '0', '1', '2'" in told
+
+
 def test_transform_with_another_text_column(fitted, tmp_path):
     path = tmp_path / "new.csv"
     make_frame(5).rename(columns={"body": "content"}).to_csv(path, index=False)

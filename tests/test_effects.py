@@ -16,6 +16,7 @@ from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm.kernels import Documents
 from gptm.kernels.terms import terms_of
+from gptm.settings import tell_unseen, unseen_levels
 
 D, K = 120, 3
 RNG = np.random.default_rng(0)
@@ -341,6 +342,31 @@ def test_a_level_never_seen_is_told(model):
         model.effects("g", at="a", versus="none")
 
 
+@pytest.mark.parametrize(
+    ("column", "known", "new", "name"),
+    [
+        (FRAME["g"].map(ord) - 96, [1, 3.0, np.int64(2)], 7.0, "'7'"),
+        (FRAME["g"] == "a", [True, np.False_], 2, "'2'"),
+        (FRAME["g"].map({"a": 1.5, "b": 2, "c": 3, "d": np.nan}), [1.5, 2, None], 1, "'1'"),
+        (FRAME["g"].map(ord).map(pd.Timestamp), [pd.Timestamp(97)], "1999", "'1999'"),
+    ],
+    ids=["whole numbers", "truths", "numbers", "dates"],
+)
+def test_levels_that_are_no_names_are_known_by_what_they_are_called(column, known, new, name):
+    frame = FRAME.assign(x=column)
+    for kernel in (k.Categorical("x"), k.Categorical("x") * k.RBF("t", length_scale=9.0)):
+        bound = kernel.bind(Documents(D, frame))
+        assert unseen_levels(bound, pd.DataFrame({"x": known, "t": 1.0})) == []
+        with pytest.warns(UserWarning, match=f"x {name} was never seen in training"):
+            tell_unseen(bound, pd.DataFrame({"x": [*known, new], "t": 1.0}))
+
+
+def test_a_label_that_stands_for_none_is_not_an_unseen_level():
+    bound = k.MustLink("x").bind(Documents(D, FRAME.assign(x=np.arange(D) % 4 - 1)))
+    (found,) = unseen_levels(bound, pd.DataFrame({"x": [0, -1, None, 8, 9, 9]}))
+    assert found == ("x", ["8", "9"], 3, ["0", "1", "2"])
+
+
 def test_settings_compared_row_by_row():
     """A product of kernels: the difference between groups at each time, by one setting that leaves time out."""
     model = fit(k.RBF("t", length_scale=30.0) * k.Categorical("g"))
@@ -507,6 +533,7 @@ def test_only_one_term_needs_no_name(model):
         ({"term": "t", "at": pd.Timestamp("2000-01-01")}, "dates"),
         ({"term": "t", "at": {"x": 1}}, "'t'"),
         ({"term": "t", "at": pd.DataFrame({"x": [1]})}, "'t'"),
+        ({"term": "g", "versus": pd.DataFrame({"G": ["a"]})}, "reads: 'g'; got 'G'"),
         ({"term": "g", "versus": ["a", "b"]}, "as many as at= has, which is 4; got 2"),
         ({"term": "g", "versus": []}, "one setting, or as many as at= has, which is 4; got 0"),
         (
@@ -529,8 +556,9 @@ def test_empty_and_odd_questions_are_answered_clearly(model, question, message):
         model.effects("g", **question)
 
 
-def test_no_settings_give_an_empty_table(model):
-    table = model.effects("g", at=[])
+@pytest.mark.parametrize("at", [[], {"g": []}, pd.DataFrame({"g": []})])
+def test_no_settings_give_an_empty_table(model, at):
+    table = model.effects("g", at=at)
     assert len(table) == 0
     assert list(table.columns) == ["term", "topic", "g", *BANDS]
 
