@@ -226,13 +226,18 @@ def test_an_unseen_level_is_the_prior(model):
 # Comparisons
 
 
-def test_a_seen_setting_against_itself_is_nothing(model):
-    for term, one in (("g", "b"), ("t", 40.0)):
-        table = model.effects(term, at=one, versus=one)
-        np.testing.assert_allclose(table["contrast"], 0.0, atol=1e-12)
-        np.testing.assert_allclose(table["share"], 0.0, atol=1e-12)
-        # A number between those of training has a little of its own, which is drawn twice.
-        assert table[BANDS].abs().to_numpy().max() < (1e-12 if term == "g" else 0.1)
+@pytest.mark.parametrize(("term", "one"), [("g", "b"), ("g", "new"), ("t", 40.0), ("t", 1e4)])
+def test_a_setting_against_itself_is_nothing(model, term, one):
+    """Also one that was never seen: it is the same new one on both sides."""
+    table = model.effects(term, at=[one, one], versus=one)
+    np.testing.assert_allclose(table[BANDS], 0.0, atol=1e-12)
+
+
+def test_different_new_levels_have_nothing_in_common(model):
+    both = model.effects("g", at="new", versus="other")
+    alone = model.effects("g", at="new")
+    width = (one["contrast_high"] - one["contrast_low"] for one in (both, alone))
+    assert (next(width) > 1.2 * next(width)).all()
 
 
 @pytest.mark.parametrize(
@@ -255,6 +260,19 @@ def test_what_two_near_points_share_is_not_counted_twice(model):
     alone = model.effects("t", at=50.0)
     width = near["contrast_high"] - near["contrast_low"]
     assert (width < 0.5 * (alone["contrast_high"] - alone["contrast_low"])).all()
+
+
+def test_what_two_near_points_share_where_nothing_was_seen_is_not_counted_twice(model):
+    """Their difference has the variance of the prior alone, 2 (1 - correlation) times B."""
+    explanation = model._explanation()
+    bound, B = explanation.bounds[0], explanation.draws.parameters.B
+    places = pd.DataFrame({"t": [1e5, 1e5 + 2.0]})
+    gram = bound.own_gram(bound.read(Documents(2, places)), True)
+    Q = explanation.coordinates
+    variance = (gram[0, 0] + gram[1, 1] - 2 * gram[0, 1]) * np.diagonal(Q @ B @ Q.T)
+    table = model.effects("t", at=1e5, versus=1e5 + 2.0, level=0.9)
+    half = 0.5 * (table["contrast_high"] - table["contrast_low"])
+    np.testing.assert_allclose(half, norm.ppf(0.95) * np.sqrt(variance), rtol=0.15)
 
 
 def test_versus_must_name_the_columns_of_the_term(model):

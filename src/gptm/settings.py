@@ -9,7 +9,7 @@ import pandas as pd
 from gptm._warnings import warn
 from gptm.kernels import BoundKernel
 from gptm.kernels.categorical import CategoricalBound
-from gptm.metadata import as_frame
+from gptm.metadata import as_frame, as_name
 
 _MOST_NAMED = 10  # levels in a message
 
@@ -75,6 +75,23 @@ def _completed(other: pd.DataFrame, settings: pd.DataFrame) -> pd.DataFrame:
     rows = np.zeros(len(settings), dtype=int) if len(other) == 1 else np.arange(len(settings))
     repeated = other.iloc[rows].reset_index(drop=True)
     return repeated.assign(**{str(name): settings[name] for name in missing})
+
+
+def distinct_settings(bound: BoundKernel, asked: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """The rows that differ in what a kernel reads, and which of them each row is.
+
+    The same setting is the same place, also if it was never seen: it differs from itself by nothing.
+    """
+    columns = [name for name in bound.kernel.column_names() if name in asked]
+    keys = list(zip(*(map(_key, asked[name]) for name in columns), strict=True))
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    which = np.array([numbers[key] for key in keys], dtype=np.intp)
+    first = np.unique(which, return_index=True)[1]
+    return asked.iloc[first].reset_index(drop=True), which
+
+
+def _key(value: Any) -> str:
+    return repr(list(value)) if pd.api.types.is_list_like(value) else as_name(value)
 
 
 class Unseen(NamedTuple):
