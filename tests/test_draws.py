@@ -4,6 +4,7 @@ The reference keeps every term of the kernel and every document's own part as un
 words through their sum: nothing of it knows of weight spaces, conjugate gradients, or of eta integrated out.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy.linalg import block_diag, eigh
 from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
 
 import naive
 from gptm import draws, weightspace
@@ -94,9 +96,8 @@ def dense_posterior(grams, words, parameters):
     mu, Sigma, B = parameters
     n = len(grams[0])
     prior = block_diag(*(np.kron(gram, B) for gram in grams), np.kron(np.eye(n), Sigma))
-    A = np.tile(
-        np.eye(n * K), len(grams) + 1
-    )  # eta - mu is the sum of the terms and of its own part
+    # eta - mu is the sum of the terms and of its own part.
+    A = np.tile(np.eye(n * K), len(grams) + 1)
     information = block_diag(*words.information)
     S = A @ prior @ A.T
     gain = prior @ A.T @ information @ np.linalg.inv(np.eye(n * K) + S @ information)
@@ -379,6 +380,29 @@ def test_conjugate_gradients_solve_each_draw_on_its_own():
         assert not found[:, 3].any()
     alone = conjugate_gradients(applied(A), applied(np.eye(D * K)), X[:, 4:], 1e-10)
     np.testing.assert_allclose(found[:, 4:], alone, rtol=1e-6, atol=1e-9 * scale[4])
+
+
+def test_conjugate_gradients_tell_that_they_are_not_through(monkeypatch):
+    """In the same words whatever is left, and not if their last step, here the second, is enough."""
+    values = np.where(np.arange(D) % 2, 1.0, 3.0)[:, None, None]
+
+    def solve(steps, seed=0):
+        monkeypatch.setattr(draws, "_MAX_STEPS", steps)
+        X = np.random.default_rng(seed).normal(size=(D, 2, K))
+        np.testing.assert_allclose(
+            conjugate_gradients(lambda Z: values * Z, lambda Z: Z, X, 1e-6),
+            X / values,
+            atol=1e-6 if steps > 1 else 1.5,
+        )
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        solve(2)
+        assert not caught
+        solve(1)
+        solve(1, seed=1)
+    assert [one.category for one in caught] == [ConvergenceWarning] * 2
+    assert len({str(one.message) for one in caught}) == 1
 
 
 # What the words say

@@ -177,7 +177,7 @@ def conjugate_gradients(
     target = tol**2 * dot(X, X)
     for _ in range(_MAX_STEPS):
         if (dot(residual, residual) <= target).all():
-            break
+            return solution
         image = product(direction)
         step = size / np.maximum(dot(direction, image), np.finfo(float).tiny)
         solution = solution + step * direction
@@ -185,13 +185,11 @@ def conjugate_gradients(
         z = precondition(residual)
         before, size = size, dot(residual, z)
         direction = z + size / np.maximum(before, np.finfo(float).tiny) * direction
-    else:
-        left = float(
-            np.sqrt(np.max(dot(residual, residual) / np.maximum(target, np.finfo(float).tiny)))
-        )
+    if (dot(residual, residual) > target).any():
+        # Without a number, so that it is told once, however often it happens while parameters are refitted.
         warn(
-            f"error bars: {_MAX_STEPS} steps of conjugate gradients leave {left:.1f} times as much as they should, so "
-            "the bands may be less accurate. The kernel is very strong beside what the words say.",
+            f"error bars: {_MAX_STEPS} steps of conjugate gradients are not enough, so the bands may be less accurate. "
+            "The kernel is very strong beside what the words say.",
             ConvergenceWarning,
         )
     return solution
