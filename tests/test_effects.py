@@ -214,9 +214,8 @@ def test_an_unseen_level_is_the_prior(model):
     np.testing.assert_allclose(found[0], found[1], atol=1e-12)
     width = values(table, "contrast_high") - values(table, "contrast_low")
     assert (width[0] > 1.5 * width[2]).all()
-    levels = values(
-        model.effects("g")
-    )  # relative to the average document; the prior's own mean is nothing
+    # Relative to the average document; the prior's own mean is nothing.
+    levels = values(model.effects("g"))
     alpha, bound = model._explanation().alpha, model._explanation().bounds[1]
     offset = values(model.effects("g", at="a"))[0] - (bound.gram() @ alpha)[FRAME["g"] == "a"][0]
     np.testing.assert_allclose(found[0], offset, atol=1e-9)

@@ -461,9 +461,8 @@ def test_cross_over_a_graph_and_features(missing):
     b = np.array([0.3, 1.0, 20.0])
     ratio = np.abs(cross.variance(b) / exact.variance(b) - 1).mean(axis=0)
     assert ratio[:2].max() < 0.1
-    assert (
-        ratio[2] < 0.3
-    )  # the parts are added as if independent, which shows where little else is left
+    # The parts are added as if independent, which shows where little else is left.
+    assert ratio[2] < 0.3
     assert_allclose(cross.conditional().to_dense(), exact.conditional().to_dense(), atol=1e-3)
 
 
