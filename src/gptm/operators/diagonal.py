@@ -44,6 +44,7 @@ class Diagonal(BySpectrum, Base):
         return np.stack([features.take(rows).squares() for rows in self.members()])
 
     def members(self) -> list[np.ndarray]:
+        """Which documents have each of the values."""
         return [np.flatnonzero(self._classes == q) for q in range(len(self.nodes))]
 
     def solve(self, b: Array, X: Array) -> Array:
