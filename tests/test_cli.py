@@ -747,6 +747,21 @@ def test_effects_at_dates_however_they_are_written(written, day, dotted):
             assert {row["date"][:10] for row in found} == {day}
 
 
+def test_effects_at_dates_with_a_comma(tmp_path):
+    frame = make_frame(30)
+    frame["date"] = pd.to_datetime(frame["date"]).dt.strftime("%B %d, %Y")
+    path, model = tmp_path / "named.csv", tmp_path / "m.gptm"
+    frame.to_csv(path, index=False)
+    ok("fit", path, "-t", 2, "-k", "matern(date)", "-q", "--max-iter", 3, "-o", model)
+    for given, days in (
+        (["March 3, 1999"], ["1999-03-03"]),
+        (["March 3, 1999", "2001-05-01, 2002"], ["1999-03-03", "2001-05-01", "2002-01-01"]),
+    ):
+        options = [part for one in given for part in ("--at", f"date={one}")]
+        found = json.loads(ok("effects", model, *options, "--topic", 0, "--json").stdout)
+        assert [row["date"][:10] for row in found] == days
+
+
 def test_effects_at_what_is_no_date_or_number(dotted):
     text = failing(2, "effects", dotted, "--at", "date=soon")
     assert "--at date expects dates, as in 2015-12-31 or 2015, or written %d.%m.%Y" in text
@@ -858,6 +873,19 @@ def test_transform_tells_of_names_never_seen(fitted, tmp_path):
     assert "'Leaf'" in line
     frame.assign(source="Bean").to_csv(path, index=False)
     assert "never seen" not in ok("transform", fitted[0], path, "-q").stderr
+
+
+def test_transform_knows_levels_that_are_numbers(tmp_path):
+    path, model = tmp_path / "new.csv", tmp_path / "m.gptm"
+    frame = make_frame(30).assign(room=np.arange(30) % 3)
+    frame.to_csv(path, index=False)
+    ok("fit", path, "-t", 2, "-k", "categorical(room)", "-q", "--max-iter", 3, "-o", model)
+    frame[:4].assign(room=[0, 1, None, 2]).to_csv(path, index=False)  # 0.0, 1.0 and so on
+    assert "never seen" not in ok("transform", model, path, "-q").stderr
+    frame[:4].assign(room=[0, 1, None, 8]).to_csv(path, index=False)
+    told = ok("transform", model, path, "-q").stderr
+    assert "1 of 4 documents have a room never seen in training: '8'." in told
+    assert "known are '0', '1', '2'" in told
 
 
 def test_transform_with_another_text_column(fitted, tmp_path):

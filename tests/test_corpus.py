@@ -309,3 +309,7 @@ def test_rows_in_another_order_than_the_texts_are_refused():
         Corpus.from_texts(frame["text"], metadata=frame.sort_values("day"))
     for metadata in (frame, frame.sort_values("day").reset_index(drop=True), {"day": frame["day"]}):
         assert len(Corpus.from_texts(frame["text"], metadata=metadata)) == 3
+    with pytest.raises(
+        ValueError, match=r"metadata must be a pandas or polars DataFrame.*got list"
+    ):
+        Corpus.from_texts(frame["text"], metadata=frame[["day"]].to_dict("records"))

@@ -4,6 +4,7 @@ The reference keeps every term of the kernel and every document's own part as un
 words through their sum: nothing of it knows of weight spaces, conjugate gradients, or of eta integrated out.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy.linalg import block_diag, eigh
 from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
 
 import naive
 from gptm import draws, weightspace
@@ -19,10 +21,10 @@ from gptm.draws import Gaussian, Posterior, conjugate_gradients
 from gptm.information import Words, contrasts, see_words
 from gptm.kernels import Documents
 from gptm.kernels.terms import terms_of
-from gptm.operators import build_operator
+from gptm.operators import Features, build_operator
 from gptm.parallel import BLOCK
 from gptm.refit import Fitted, refit
-from gptm.weightspace import SplitWeightSpace, WeightSpace
+from gptm.weightspace import SplitWeightSpace, Stacked, WeightSpace, weight_space
 
 D, K = 12, 3
 RNG = np.random.default_rng(0)
@@ -80,13 +82,13 @@ def prepare(name, *, B=None, empty=(3,), blind=(1, 5), exact=2000, seed=0):
     kernel, frame, _ = CASES[name]
     rng = np.random.default_rng(seed)
     bound = kernel.bind(Documents(D, frame))
-    structures = [part.structure for part in terms_of(bound)]
+    terms = Stacked([part.structure for part in terms_of(bound)])
     words = seen(rng, empty, blind)
     B = naive.random_covariance(rng, K) if B is None else B
     parameters = Gaussian(rng.normal(size=K), naive.random_covariance(rng, K), B)
     operator = build_operator(bound.structure, exact=exact)
     grams = [part.gram() for part in terms_of(bound)]
-    return Setup(grams, words, parameters, Posterior(operator, structures, words, parameters))
+    return Setup(grams, words, parameters, Posterior(operator, terms, words, parameters))
 
 
 def dense_posterior(grams, words, parameters):
@@ -94,9 +96,8 @@ def dense_posterior(grams, words, parameters):
     mu, Sigma, B = parameters
     n = len(grams[0])
     prior = block_diag(*(np.kron(gram, B) for gram in grams), np.kron(np.eye(n), Sigma))
-    A = np.tile(
-        np.eye(n * K), len(grams) + 1
-    )  # eta - mu is the sum of the terms and of its own part
+    # eta - mu is the sum of the terms and of its own part.
+    A = np.tile(np.eye(n * K), len(grams) + 1)
     information = block_diag(*words.information)
     S = A @ prior @ A.T
     gain = prior @ A.T @ information @ np.linalg.inv(np.eye(n * K) + S @ information)
@@ -302,23 +303,60 @@ def test_categories_apart_give_the_same(name, monkeypatch):
 # The parts
 
 
+def informed(rng):
+    """(D, K, K) how sharply words see each document, one of them not at all."""
+    A = rng.normal(size=(D, K, K))
+    W = A @ A.transpose(0, 2, 1)
+    W[2] = 0.0
+    return W
+
+
+def ridge(gram, W, s):
+    """𝒦 (I + W 𝒦)^-1 s by Kronecker algebra."""
+    Kxx = np.kron(gram, np.eye(K))
+    flat = s.transpose(0, 2, 1).reshape(D * K, -1)
+    found = Kxx @ np.linalg.solve(np.eye(D * K) + block_diag(*W) @ Kxx, flat)
+    return found.reshape(D, K, -1).transpose(0, 2, 1)
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_weight_space_is_the_ridge_regression_that_it_stands_for(apart):
     rng = np.random.default_rng(1)
     bound = (k.Linear("u") + k.Categorical("g")).bind(Documents(D, FRAME))
     features = bound.structure.features
-    A = rng.normal(size=(D, K, K))
-    W = A @ A.transpose(0, 2, 1)
-    W[2] = 0.0
+    W = informed(rng)
     if apart:
         space = SplitWeightSpace(features.split(2), W, np.eye(1))
     else:
         space = WeightSpace(features, W, np.eye(features.width))
     found = space.fitted(s := rng.normal(size=(D, 4, K)))
-    Kxx = np.kron(bound.gram(), np.eye(K))
-    dense = Kxx @ np.linalg.inv(np.eye(D * K) + block_diag(*W) @ Kxx)
-    expected = dense @ s.transpose(0, 2, 1).reshape(D * K, 4)
-    np.testing.assert_allclose(found.transpose(0, 2, 1).reshape(D * K, 4), expected, atol=1e-9)
+    np.testing.assert_allclose(found, ridge(bound.gram(), W, s), atol=1e-9)
+
+
+@pytest.mark.parametrize("apart", [2, 10**9])
+def test_what_words_say_nothing_of_is_left_out(apart, monkeypatch):
+    """Beside a category, or alone, a term too small to be seen changes nothing."""
+    monkeypatch.setattr(weightspace, "APART", apart)
+    rng = np.random.default_rng(1)
+    bound = k.Categorical("g").bind(Documents(D, FRAME))
+    small = (1e-9 * k.Linear("u")).bind(Documents(D, FRAME))
+    W, s = informed(rng), rng.normal(size=(D, 4, K))
+    space = weight_space(Stacked([bound.structure, small.structure]), W, 1.0)
+    assert isinstance(space, SplitWeightSpace) == (apart == 2)
+    np.testing.assert_allclose(space.fitted(s), ridge(bound.gram(), W, s), atol=1e-6)
+
+
+@pytest.mark.parametrize("apart", [2, 10**9])
+def test_features_are_not_written_out_in_weight_space(apart, monkeypatch):
+    monkeypatch.setattr(weightspace, "APART", apart)
+    bound = (k.RBF("t", length_scale=2.0) + k.Categorical("g")).bind(Documents(D, FRAME))
+    terms = Stacked([part.structure for part in terms_of(bound)])
+    rng = np.random.default_rng(1)
+    W, s = informed(rng), rng.normal(size=(D, 4, K))
+    with monkeypatch.context() as patch:
+        patch.setattr(Features, "columns", None)
+        found = weight_space(terms, W, 1e6).fitted(s)
+    np.testing.assert_allclose(found, ridge(bound.gram(), W, s), atol=1e-5)
 
 
 def test_conjugate_gradients_solve_each_draw_on_its_own():
@@ -342,6 +380,29 @@ def test_conjugate_gradients_solve_each_draw_on_its_own():
         assert not found[:, 3].any()
     alone = conjugate_gradients(applied(A), applied(np.eye(D * K)), X[:, 4:], 1e-10)
     np.testing.assert_allclose(found[:, 4:], alone, rtol=1e-6, atol=1e-9 * scale[4])
+
+
+def test_conjugate_gradients_tell_that_they_are_not_through(monkeypatch):
+    """In the same words whatever is left, and not if their last step, here the second, is enough."""
+    values = np.where(np.arange(D) % 2, 1.0, 3.0)[:, None, None]
+
+    def solve(steps, seed=0):
+        monkeypatch.setattr(draws, "_MAX_STEPS", steps)
+        X = np.random.default_rng(seed).normal(size=(D, 2, K))
+        np.testing.assert_allclose(
+            conjugate_gradients(lambda Z: values * Z, lambda Z: Z, X, 1e-6),
+            X / values,
+            atol=1e-6 if steps > 1 else 1.5,
+        )
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        solve(2)
+        assert not caught
+        solve(1)
+        solve(1, seed=1)
+    assert [one.category for one in caught] == [ConvergenceWarning] * 2
+    assert len({str(one.message) for one in caught}) == 1
 
 
 # What the words say

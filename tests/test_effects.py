@@ -16,6 +16,7 @@ from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm.kernels import Documents
 from gptm.kernels.terms import terms_of
+from gptm.settings import tell_unseen, unseen_levels
 
 D, K = 120, 3
 RNG = np.random.default_rng(0)
@@ -213,9 +214,8 @@ def test_an_unseen_level_is_the_prior(model):
     np.testing.assert_allclose(found[0], found[1], atol=1e-12)
     width = values(table, "contrast_high") - values(table, "contrast_low")
     assert (width[0] > 1.5 * width[2]).all()
-    levels = values(
-        model.effects("g")
-    )  # relative to the average document; the prior's own mean is nothing
+    # Relative to the average document; the prior's own mean is nothing.
+    levels = values(model.effects("g"))
     alpha, bound = model._explanation().alpha, model._explanation().bounds[1]
     offset = values(model.effects("g", at="a"))[0] - (bound.gram() @ alpha)[FRAME["g"] == "a"][0]
     np.testing.assert_allclose(found[0], offset, atol=1e-9)
@@ -225,13 +225,18 @@ def test_an_unseen_level_is_the_prior(model):
 # Comparisons
 
 
-def test_a_seen_setting_against_itself_is_nothing(model):
-    for term, one in (("g", "b"), ("t", 40.0)):
-        table = model.effects(term, at=one, versus=one)
-        np.testing.assert_allclose(table["contrast"], 0.0, atol=1e-12)
-        np.testing.assert_allclose(table["share"], 0.0, atol=1e-12)
-        # A number between those of training has a little of its own, which is drawn twice.
-        assert table[BANDS].abs().to_numpy().max() < (1e-12 if term == "g" else 0.1)
+@pytest.mark.parametrize(("term", "one"), [("g", "b"), ("g", "new"), ("t", 40.0), ("t", 1e4)])
+def test_a_setting_against_itself_is_nothing(model, term, one):
+    """Also one that was never seen: it is the same new one on both sides."""
+    table = model.effects(term, at=[one, one], versus=one)
+    np.testing.assert_allclose(table[BANDS], 0.0, atol=1e-12)
+
+
+def test_different_new_levels_have_nothing_in_common(model):
+    both = model.effects("g", at="new", versus="other")
+    alone = model.effects("g", at="new")
+    width = (one["contrast_high"] - one["contrast_low"] for one in (both, alone))
+    assert (next(width) > 1.2 * next(width)).all()
 
 
 @pytest.mark.parametrize(
@@ -254,6 +259,19 @@ def test_what_two_near_points_share_is_not_counted_twice(model):
     alone = model.effects("t", at=50.0)
     width = near["contrast_high"] - near["contrast_low"]
     assert (width < 0.5 * (alone["contrast_high"] - alone["contrast_low"])).all()
+
+
+def test_what_two_near_points_share_where_nothing_was_seen_is_not_counted_twice(model):
+    """Their difference has the variance of the prior alone, 2 (1 - correlation) times B."""
+    explanation = model._explanation()
+    bound, B = explanation.bounds[0], explanation.draws.parameters.B
+    places = pd.DataFrame({"t": [1e5, 1e5 + 2.0]})
+    gram = bound.own_gram(bound.read(Documents(2, places)), True)
+    Q = explanation.coordinates
+    variance = (gram[0, 0] + gram[1, 1] - 2 * gram[0, 1]) * np.diagonal(Q @ B @ Q.T)
+    table = model.effects("t", at=1e5, versus=1e5 + 2.0, level=0.9)
+    half = 0.5 * (table["contrast_high"] - table["contrast_low"])
+    np.testing.assert_allclose(half, norm.ppf(0.95) * np.sqrt(variance), rtol=0.15)
 
 
 def test_versus_must_name_the_columns_of_the_term(model):
@@ -339,6 +357,31 @@ def test_a_level_never_seen_is_told(model):
         model.effects("g", at=["a", "B"])
     with pytest.warns(UserWarning, match="g 'none'"):
         model.effects("g", at="a", versus="none")
+
+
+@pytest.mark.parametrize(
+    ("column", "known", "new", "name"),
+    [
+        (FRAME["g"].map(ord) - 96, [1, 3.0, np.int64(2)], 7.0, "'7'"),
+        (FRAME["g"] == "a", [True, np.False_], 2, "'2'"),
+        (FRAME["g"].map({"a": 1.5, "b": 2, "c": 3, "d": np.nan}), [1.5, 2, None], 1, "'1'"),
+        (FRAME["g"].map(ord).map(pd.Timestamp), [pd.Timestamp(97)], "1999", "'1999'"),
+    ],
+    ids=["whole numbers", "truths", "numbers", "dates"],
+)
+def test_levels_that_are_no_names_are_known_by_what_they_are_called(column, known, new, name):
+    frame = FRAME.assign(x=column)
+    for kernel in (k.Categorical("x"), k.Categorical("x") * k.RBF("t", length_scale=9.0)):
+        bound = kernel.bind(Documents(D, frame))
+        assert unseen_levels(bound, pd.DataFrame({"x": known, "t": 1.0})) == []
+        with pytest.warns(UserWarning, match=f"x {name} was never seen in training"):
+            tell_unseen(bound, pd.DataFrame({"x": [*known, new], "t": 1.0}))
+
+
+def test_a_label_that_stands_for_none_is_not_an_unseen_level():
+    bound = k.MustLink("x").bind(Documents(D, FRAME.assign(x=np.arange(D) % 4 - 1)))
+    (found,) = unseen_levels(bound, pd.DataFrame({"x": [0, -1, None, 8, 9, 9]}))
+    assert found == ("x", ["8", "9"], 3, ["0", "1", "2"])
 
 
 def test_settings_compared_row_by_row():
@@ -507,6 +550,7 @@ def test_only_one_term_needs_no_name(model):
         ({"term": "t", "at": pd.Timestamp("2000-01-01")}, "dates"),
         ({"term": "t", "at": {"x": 1}}, "'t'"),
         ({"term": "t", "at": pd.DataFrame({"x": [1]})}, "'t'"),
+        ({"term": "g", "versus": pd.DataFrame({"G": ["a"]})}, "reads: 'g'; got 'G'"),
         ({"term": "g", "versus": ["a", "b"]}, "as many as at= has, which is 4; got 2"),
         ({"term": "g", "versus": []}, "one setting, or as many as at= has, which is 4; got 0"),
         (
@@ -529,8 +573,9 @@ def test_empty_and_odd_questions_are_answered_clearly(model, question, message):
         model.effects("g", **question)
 
 
-def test_no_settings_give_an_empty_table(model):
-    table = model.effects("g", at=[])
+@pytest.mark.parametrize("at", [[], {"g": []}, pd.DataFrame({"g": []})])
+def test_no_settings_give_an_empty_table(model, at):
+    table = model.effects("g", at=at)
     assert len(table) == 0
     assert list(table.columns) == ["term", "topic", "g", *BANDS]
 

@@ -584,6 +584,17 @@ def test_links_between_commas_are_no_decimals(tmp_path):
     assert reading.columns.kinds["to"] == "links"
 
 
+def test_decimals_are_no_links_to_documents_that_are_numbered(tmp_path):
+    """Before and after the comma of every price are numbers of documents."""
+    ids = list(range(1, 41))
+    prices = [f"{1 + 7 * i % 30},{1 + i % 9}" for i in ids]
+    reading = kinds_of(tmp_path, {"id": ids, "price": prices, "cites": prices})
+    assert reading.columns.kinds["price"] == "number:comma"
+    expected = [float(one.replace(",", ".")) for one in prices]
+    np.testing.assert_allclose(reading.corpus.metadata["price"], expected)
+    assert reading.columns.kinds["cites"] == "links"
+
+
 def test_a_column_without_a_single_number_is_told_how_to_write_them(tmp_path):
     reading = kinds_of(tmp_path, {"n": ["$1", "$2", "$3", "$4"]}, kinds={"n": "number"})
     message = problem(reading, "not a number").message

@@ -22,12 +22,16 @@ from gptm.operators import (
     Spectral,
     SpectralCross,
     Structure,
+    additive,
     build_operator,
     covariance_of_new,
     covariance_with_training,
+    growth,
     pointing,
     sum_structures,
+    sum_tangents,
 )
+from gptm.operators.arrow import ArrowInner
 from gptm.operators.factor import TOL, decompose, incomplete
 
 
@@ -97,6 +101,10 @@ WHO = pointing(np.array([0, 0, 1, 1, 2, 2, 0, 1, 2]), 3)
 BOTH = Features([*TIME.blocks, Block(WHO, None)])
 COLLINEAR = Features([Block(WHO, None), Block(WHO, None), Block(None, np.ones((9, 1)))])
 
+SOURCES = Block(pointing(np.arange(60) // 2, 30), None, 0.8)
+AUTHORS = Block(pointing(np.arange(60) * 7 % 45 - 1, 44), None)
+AUTHORS_AND_SOURCES = Features([SOURCES, AUTHORS])
+
 SOME_MISSING = graph_structure(300, features=True)._replace(
     own=np.where(np.arange(300) % 30 == 0, 1.2, 0.2)
 )
@@ -150,6 +158,12 @@ OPERATORS = {
     ),
     "two categories, one apart": built(
         Structure(9, Features([Block(WHO, None), *CATEGORIES.blocks]), np.full(9, 0.3)), apart=4
+    ),
+    "two wide categories, one apart": built(
+        Structure(60, AUTHORS_AND_SOURCES, np.full(60, 0.3)), apart=40
+    ),
+    "two wide categories, one apart, three variances": built(
+        Structure(60, AUTHORS_AND_SOURCES, np.arange(60) % 3 + 0.1), apart=40
     ),
     "collinear features, some apart": built(Structure(9, COLLINEAR, np.full(9, 0.3)), apart=3),
     "more features than documents": built(
@@ -233,6 +247,23 @@ def test_indefinite_matrix_is_refused_with_the_remedy(seed, D, log_size):
     assert_allclose(Spectral.from_dense(mended).to_dense(), mended, atol=1e-12 * np.abs(A).max())
 
 
+@pytest.mark.parametrize("outlier", [1.0, 1e4])
+def test_very_many_variances_of_documents_become_few(outlier):
+    """Each is off by a small share of itself; most have the least, which stays."""
+    own = np.where(np.arange(400) < 200, 0.2, 0.2 + rows_of(3, 400, 1)[:, 0] ** 2)
+    own[-1] *= outlier
+    structure = Structure(400, Features([Block(None, rows_of(4, 400, 3))]), own)
+    op, dense = built(structure)
+    found = op.base.values
+    assert len(np.unique(found)) <= 32
+    assert_array_equal(found[:200], 0.2)
+    assert_allclose(found, own, rtol=0.25)
+    assert_allclose(found.sum(), own.sum(), rtol=1e-12)
+    b = np.array([0.1, 1.0, 10.0])
+    expected = [np.linalg.slogdet(one * dense + np.eye(400))[1] for one in b]
+    assert_allclose(op.logdet(b), expected, rtol=0.02)
+
+
 # New documents
 
 
@@ -305,6 +336,65 @@ def test_cross_of_categories_apart(own, one_block):
     check_cross(built(structure, apart=3)[0].cross(new), structure.to_dense(), Ktx, Ktt)
 
 
+def test_what_two_wide_categories_have_in_common_stays_sparse():
+    op, _ = OPERATORS["two wide categories, one apart"]
+    (E,) = op._Z.E
+    assert E.shape == (44, 30)
+    assert E.nnz <= 60
+    assert_allclose(E.toarray(), AUTHORS.columns(0, 44).T @ SOURCES.columns(0, 30))
+
+
+def test_a_wide_category_beside_features_that_fill_the_memory_is_refused(monkeypatch):
+    sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2}
+    monkeypatch.setattr("gptm._memory.os.sysconf", lambda name: sizes[name])
+    rest = Block(None, rows_of(0, 60, 10))
+    structure = Structure(60, Features([AUTHORS, rest]), np.zeros(60))
+    with pytest.raises(ValueError, match="44 levels beside 10 other features and would need"):
+        build_operator(structure, apart=40)
+    assert build_operator(structure._replace(features=Features([AUTHORS])), apart=40).n == 60
+
+
+@pytest.mark.parametrize("rest", [SOURCES, Block(None, rows_of(0, 60, 18))], ids=["sparse", "full"])
+def test_variances_beside_a_wide_category_are_found_for_some_documents_at_a_time(rest, monkeypatch):
+    structure = Structure(60, Features([rest, AUTHORS]), np.full(60, 0.3))
+    op, dense = built(structure, apart=40)
+    sizes = []
+
+    def quadratic_of(self, hot, rest):
+        sizes.append(rest.size)
+        return whole(self, hot, rest)
+
+    whole = ArrowInner.quadratic_of
+    monkeypatch.setattr(ArrowInner, "quadratic_of", quadratic_of)
+    monkeypatch.setattr(additive, "_ENTRIES", 200)
+    found = op.diagonal(np.array([0.7]))[:, 0]
+    assert_allclose(found, np.diag(dense @ np.linalg.inv(0.7 * dense + np.eye(60))), rtol=1e-9)
+    assert max(sizes) <= 200
+
+
+def test_slopes_beside_a_wide_category_share_their_work(monkeypatch):
+    parts = [
+        Structure(60, Features([SOURCES]), np.zeros(60)),
+        Structure(60, Features([AUTHORS]), np.arange(60) % 3 + 0.1),
+        Structure(60, Features([Block(None, rows_of(1, 60, 4))]), np.full(60, 0.2)),
+    ]
+    op, dense = built(sum_structures(parts), apart=40)
+    tangents = sum_tangents(parts, [[growth(part)] for part in parts])
+    asked = []
+    for name in ("diagonals", "quadratic_of"):
+        found = getattr(ArrowInner, name)
+        monkeypatch.setattr(
+            ArrowInner, name, lambda *a, name=name, found=found: asked.append(name) or found(*a)
+        )
+    b = np.array([0.3, 2.0])
+    expected = [
+        [np.trace(np.linalg.inv(one * dense + np.eye(60)) @ part.to_dense()) for one in b]
+        for part in parts
+    ]
+    assert_allclose(op.slopes(tangents, b), expected, rtol=1e-9)
+    assert asked.count("diagonals") == asked.count("quadratic_of") == 1
+
+
 LEAVES = csr_matrix(np.where(np.random.default_rng(5).random((6, 30)) < 0.1, 0.3, 0.0))
 
 
@@ -371,9 +461,8 @@ def test_cross_over_a_graph_and_features(missing):
     b = np.array([0.3, 1.0, 20.0])
     ratio = np.abs(cross.variance(b) / exact.variance(b) - 1).mean(axis=0)
     assert ratio[:2].max() < 0.1
-    assert (
-        ratio[2] < 0.3
-    )  # the parts are added as if independent, which shows where little else is left
+    # The parts are added as if independent, which shows where little else is left.
+    assert ratio[2] < 0.3
     assert_allclose(cross.conditional().to_dense(), exact.conditional().to_dense(), atol=1e-3)
 
 

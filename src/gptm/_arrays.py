@@ -37,8 +37,7 @@ def from_csr_parts(arrays: Mapping[str, np.ndarray], name: str, shape: Any) -> c
         matrix.check_format(full_check=True)
     except ValueError as error:
         raise ValueError(f"the sparse matrix {name!r} is damaged: {error}") from error
-    if np.any(
-        np.diff(indptr) < 0
-    ):  # SciPy does not look where the last one says that nothing is stored
+    # SciPy does not look where the last one says that nothing is stored.
+    if np.any(np.diff(indptr) < 0):
         raise ValueError(f"the sparse matrix {name!r} is damaged: its rows end before they begin")
     return matrix

@@ -11,9 +11,8 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     A link stays a link, and what it names is replaced. Devices and pipes are written to as they are.
     """
     target = Path(path)
-    if (
-        target.exists() and not target.is_file()
-    ):  # before links are followed: those of a pipe lead to no path
+    # Before links are followed: those of a pipe lead to no path.
+    if target.exists() and not target.is_file():
         target.write_bytes(data)
         return
     target = Path(os.path.realpath(target))

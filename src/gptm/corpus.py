@@ -124,17 +124,9 @@ class Corpus:
         n = len(documents)
         if n == 0:
             raise ValueError("texts must hold at least one document; got none.")
-        stop_list = _stop_list(stop_words)
+        pattern, stop_list = expanded(token_pattern), _stop_list(stop_words)
         if vocabulary is not None:
-            lengths = [len(str(word).split()) for word in vocabulary] or [1]
-            stops = CountVectorizer(stop_words=stop_list).get_stop_words() or ()
-            known = [composed(str(word)) for word in vocabulary]
-            vectorizer = CountVectorizer(
-                vocabulary=known,
-                stop_words=sorted(set(stops).difference(known)) or None,
-                token_pattern=expanded(token_pattern),
-                ngram_range=(min(lengths), max(lengths)),  # as many words as the given ones have
-            )
+            vectorizer = _counting(vocabulary, stop_list, pattern)
         else:
             warn_of_no_blanks(documents[:1000])
             vectorizer = CountVectorizer(
@@ -142,7 +134,7 @@ class Corpus:
                 min_df=min_df if min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5,
                 max_df=max_df if max_df is not None else 0.5 if n >= 10 else 1.0,
                 max_features=max_features,
-                token_pattern=expanded(token_pattern),
+                token_pattern=pattern,
                 ngram_range=ngram_range,
             )
         try:
@@ -191,6 +183,19 @@ class Corpus:
         return f"Corpus({n:,} documents, {V:,} words, {self.counts.sum():,} tokens{columns})"
 
 
+def _counting(vocabulary: Iterable[str], stop_list: Any, pattern: str) -> CountVectorizer:
+    """What counts given words and no others, with as many words in a row as the given ones have."""
+    lengths = [len(str(word).split()) for word in vocabulary] or [1]
+    stops = CountVectorizer(stop_words=stop_list).get_stop_words() or ()
+    known = [composed(str(word)) for word in vocabulary]
+    return CountVectorizer(
+        vocabulary=known,
+        stop_words=sorted(set(stops).difference(known)) or None,
+        token_pattern=pattern,
+        ngram_range=(min(lengths), max(lengths)),
+    )
+
+
 def _stop_list(given: str | Sequence[str] | None) -> Any:
     """What `CountVectorizer` takes; the English words are those of `gptm.words`."""
     if isinstance(given, str):
@@ -200,9 +205,10 @@ def _stop_list(given: str | Sequence[str] | None) -> Any:
 
 def _check_order(texts: Any, metadata: Any) -> None:
     """Rows go by their order; where both sides have labels, these should not say otherwise."""
-    if not (hasattr(texts, "index") and hasattr(metadata, "index")) or callable(texts.index):
+    found = [getattr(one, "index", None) for one in (texts, metadata)]
+    if any(one is None or callable(one) for one in found):  # a list has a method of that name
         return
-    labels, others = pd.Index(texts.index), pd.Index(metadata.index)
+    labels, others = map(pd.Index, found)
     if labels.equals(others) or len(labels) != len(others):
         return
     if labels.is_unique and others.is_unique and labels.isin(others).all():

@@ -23,7 +23,7 @@ from gptm._types import Array
 from gptm._warnings import warn
 from gptm.information import Words
 from gptm.operators import Operator, Structure
-from gptm.weightspace import weight_space
+from gptm.weightspace import Stacked, weight_space
 
 _ENTRIES = 4 * 10**6  # of documents x topics x draws at a time
 # Relative residuals: the kernel's leading directions make much of what is left; draws err by some per cent anyway.
@@ -61,15 +61,13 @@ class Posterior:
     Parameters
     ----------
     operator : of the whole kernel
-    structures : of its terms
+    terms : of the kernel
     words : as `Words`
     parameters : as `Gaussian`
     """
 
-    def __init__(
-        self, operator: Operator, structures: list[Structure], words: Words, parameters: Gaussian
-    ):
-        self.operator, self.structures = operator, structures
+    def __init__(self, operator: Operator, terms: Stacked, words: Words, parameters: Gaussian):
+        self.operator, self.structures = operator, terms.structures
         self.words, self.parameters = words, parameters
         P = np.linalg.inv(parameters.Sigma)
         self.spread = np.linalg.inv(P + words.information)  # (D, K, K) of eta given F
@@ -87,7 +85,7 @@ class Posterior:
         values, vectors = np.linalg.eigh(self.W)
         roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         self.C = roots @ vectors.transpose(0, 2, 1)
-        self.weights = weight_space(structures, self.W, float(self.strength.max()))
+        self.weights = weight_space(terms, self.W, float(self.strength.max()))
 
     def mean(self) -> tuple[Array, Array]:
         """(D, K) each, F and, in these coordinates, v: alpha is v back, and F is 𝒦 alpha."""
@@ -179,7 +177,7 @@ def conjugate_gradients(
     target = tol**2 * dot(X, X)
     for _ in range(_MAX_STEPS):
         if (dot(residual, residual) <= target).all():
-            break
+            return solution
         image = product(direction)
         step = size / np.maximum(dot(direction, image), np.finfo(float).tiny)
         solution = solution + step * direction
@@ -187,13 +185,11 @@ def conjugate_gradients(
         z = precondition(residual)
         before, size = size, dot(residual, z)
         direction = z + size / np.maximum(before, np.finfo(float).tiny) * direction
-    else:
-        left = float(
-            np.sqrt(np.max(dot(residual, residual) / np.maximum(target, np.finfo(float).tiny)))
-        )
+    if (dot(residual, residual) > target).any():
+        # Without a number, so that it is told once, however often it happens while parameters are refitted.
         warn(
-            f"error bars: {_MAX_STEPS} steps of conjugate gradients leave {left:.1f} times as much as they should, so "
-            "the bands may be less accurate. The kernel is very strong beside what the words say.",
+            f"error bars: {_MAX_STEPS} steps of conjugate gradients are not enough, so the bands may be less accurate. "
+            "The kernel is very strong beside what the words say.",
             ConvergenceWarning,
         )
     return solution

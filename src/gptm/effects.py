@@ -20,7 +20,7 @@ from gptm.operators import Features, Placement, Structure
 
 _NODES = 256  # of the average over what else differs between documents
 _FEW_NODES = 32  # where there are many places
-_MANY = 500  # places
+MANY = 500  # places, from where on what they have in common beside the features is left out too
 # By what share of an effect fits fall short, measured: a constant, and a part that falls with the words of a document.
 _ATTENUATION = (0.03, 1.5)
 _PILOT = 2048  # nodes of the average where nothing is drawn
@@ -119,35 +119,44 @@ class Explanation:
         return Shares(ratios.mean(0), low, high)
 
     def effect(
-        self, term: int, places: Placement | None, level: float, versus: int | None = None
+        self,
+        term: int,
+        places: Placement | None,
+        level: float,
+        here: np.ndarray | slice = slice(None),
+        versus: np.ndarray | None = None,
     ) -> Effect:
-        """At new documents, or at the training documents.
+        """At places numbered `here`, or their differences to those numbered `versus`, one or as many.
 
-        Or differences between the places before the one numbered `versus` and those from there on, one or as many.
+        The places are new documents, or the training documents.
         """
+
+        def compared(values: Array) -> Array:
+            return values[here] if versus is None else values[here] - values[versus]
+
         mean = self._at(term, places, self.means[term])
         average = _average(self.structures[term], self.means[term])
         centre = _centred(mean - average)[:, 0]
         many, few = (
             self._rest(term, _PILOT),
-            self._rest(term, _NODES if len(mean) <= _MANY else _FEW_NODES),
+            self._rest(term, _NODES if len(mean) <= MANY else _FEW_NODES),
         )
         # Shares between nothing and all, even on the scale of log-odds; differences of shares as they are.
         scale = _log_odds if versus is None else _unchanged
         share, offset = scale(self._share(mean, many)), scale(self._share(mean, few))
         typical = scale(self._share(average, many))
-        curves = _Moments(self._compared(centre[:, None], versus)[:, 0])
-        shares = _Moments(self._compared(share, versus)[:, 0])
+        curves = _Moments(compared(centre[:, None])[:, 0])
+        shares = _Moments(compared(share)[:, 0])
         rng = np.random.default_rng(_SEED + 2)
         for drawn, shift in self._places(term, places):
             away = drawn - shift
-            curves.add(self._compared(_centred(mean - average + away), versus))
+            curves.add(compared(_centred(mean - average + away)))
             away = away + self._overall(rng, away.shape[1])
             moved = share - offset + scale(self._share(mean + away, few))
-            shares.add(self._compared(moved, versus))
+            shares.add(compared(moved))
         z = float(norm.ppf(0.5 * (1.0 + level)))
-        bias = self.attenuation * self._compared(centre[:, None], versus)[:, 0]
-        bias_of_share = self.attenuation * self._compared(share - typical, versus)[:, 0]
+        bias = self.attenuation * compared(centre[:, None])[:, 0]
+        bias_of_share = self.attenuation * compared(share - typical)[:, 0]
         band = shares.band(z, bias_of_share)
         if versus is None:
             band = Band(*map(expit, band))
@@ -156,15 +165,15 @@ class Explanation:
     def _places(self, term: int, places: Placement | None) -> Iterator[tuple[Array, Array]]:
         """(n, draws, K) deviations at the places, and (1, draws, K) on average over the training documents."""
         rng = np.random.default_rng(_SEED + 1)
-        own = np.zeros(0)
-        if places is not None:
-            own = np.maximum(places.own_diagonal - self.bounds[term].own_part, 0.0)
+        root = None if places is None else _own_root(places, self.bounds[term].own_part)
         for batch in self._batches():
             found = self._at(term, places, batch[term])
-            if own.any():
+            if root is not None and root.any():
                 white = rng.standard_normal((*found.shape[:2], len(self.draws.back)))
                 noise = self._topics(white @ self.draws.back)
-                found = found + np.sqrt(own)[:, None, None] * noise
+                alone = root.ndim == 1
+                noise = root[:, None, None] * noise if alone else np.tensordot(root, noise, axes=1)
+                found = found + noise
             yield found, _average(self.structures[term], batch[term])
 
     def _at(self, term: int, places: Placement | None, one: Deviation) -> Array:
@@ -205,10 +214,6 @@ class Explanation:
             total += one / np.maximum(one.sum(axis=2, keepdims=True), np.finfo(float).tiny)
         return total / len(nodes)
 
-    @staticmethod
-    def _compared(values: Array, versus: int | None) -> Array:
-        return values if versus is None else values[:versus] - values[versus:]
-
 
 class _Moments:
     """Mean and spread of draws, one batch at a time, around a value that is known."""
@@ -226,6 +231,17 @@ class _Moments:
     def band(self, z: float, bias: Array) -> Band:
         spread = z * np.sqrt(self.squares / self.n + bias**2)
         return Band(self.centre, self.centre - spread, self.centre + spread)
+
+
+def _own_root(places: Placement, own_part: float) -> Array:
+    """A root of what places have beside the features; (n,) where each has it for itself alone.
+
+    What every document has for itself, `own_part`, belongs to documents and not to places.
+    """
+    if places.own.ndim == 1:
+        return np.sqrt(np.maximum(places.own - own_part, 0.0))
+    values, vectors = np.linalg.eigh(places.own - own_part * np.eye(places.n))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _log_odds(share: Array) -> Array:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gptm._types import Array
 from gptm._validation import check_number, is_real
 from gptm.draws import Gaussian, Posterior
-from gptm.effects import Explanation
+from gptm.effects import MANY, Explanation
 from gptm.em import Coregionalization
 from gptm.kernels import BoundKernel, Documents, Kernel
 from gptm.kernels.algebra import Scaled, Sum
@@ -20,7 +20,7 @@ from gptm.parallel import computing
 from gptm.predict import Parameters
 from gptm.refit import Fitted, refit
 from gptm.seeds import topic_numbers
-from gptm.settings import read_settings, tell_unseen
+from gptm.settings import distinct_settings, read_settings, tell_unseen
 
 N_DRAWS = 200
 UNEXPLAINED = "unexplained"
@@ -167,17 +167,21 @@ class Explaining:
             )
         places: Placement | None = None
         shown = pd.DataFrame({"document": np.arange(bound.n)})
-        position = None
+        here: np.ndarray | slice = slice(None)
+        other: np.ndarray | None = None
         if settings is not None:
             shown, asked = settings, settings
             if versus is not None:
-                other = read_settings(bound, versus, "versus", beside=settings)
-                asked = pd.concat([settings, other], ignore_index=True)
-                position = len(settings)
+                against = read_settings(bound, versus, "versus", beside=settings)
+                asked = pd.concat([settings, against], ignore_index=True)
             tell_unseen(bound, asked)
-            places = bound.place(bound.read(Documents(len(asked), asked)))
+            distinct, which = distinct_settings(bound, asked)
+            new = bound.read(Documents(len(distinct), distinct))
+            places = bound.place(new, joint=len(distinct) <= MANY)
+            here = which[: len(settings)]
+            other = None if versus is None else which[len(settings) :]
         with computing(self.n_jobs):
-            found = explanation.effect(number, places, level, position)
+            found = explanation.effect(number, places, level, here, other)
         shown = shown.rename(columns={name: f"{name}_at" for name in _RESULTS})
         parts = []
         for one in topics:

@@ -378,7 +378,7 @@ def _kept(array: np.ndarray, tensors: dict[str, np.ndarray], path: str) -> str:
     for name, other in tensors.items():
         if other.dtype == array.dtype and np.array_equal(other, array):
             return name
-    tensors[path] = np.array(array, order="C")  # which keeps a single number single
+    tensors[path] = np.asarray(array, order="C")  # which keeps a single number single
     return path
 
 

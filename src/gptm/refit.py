@@ -17,7 +17,8 @@ from gptm.em import Coregionalization
 from gptm.information import contrasts, see_words
 from gptm.kernels import BoundKernel
 from gptm.kernels.terms import terms_of
-from gptm.operators import Operator, Structure, Tangent
+from gptm.operators import Operator, Tangent
+from gptm.weightspace import Stacked
 
 _STEPS = 25
 _TOL = 0.02  # largest relative move of a parameter that ends it
@@ -54,11 +55,11 @@ def refit(
     if learn_kernel:
         parameters = _lifted(parameters, coregionalization)
     words = see_words(counts, beta_T, lam, nu2, n_jobs)
-    operator = bound.operator
+    operator, terms = bound.operator, _stacked(bound)
     pace = _Pace()
     n_draws = int(np.clip(_ENTRIES // max(lam.size, 1), 2, _DRAWS))
     for _ in range(_STEPS):
-        posterior = Posterior(operator, _structures(bound), words, parameters)
+        posterior = Posterior(operator, terms, words, parameters)
         F, v = posterior.mean()
         simulated, away = posterior.simulated(n_draws)
         mu, Sigma, B = parameters
@@ -73,17 +74,18 @@ def refit(
             if coregionalization == "shared":
                 B = np.trace(B) / np.trace(parameters.Sigma) * Sigma
             bound, moved = pace.move(bound, v, simulated)
-            operator = bound.solver(operator) if moved else operator
+            if moved:
+                operator, terms = bound.solver(operator), _stacked(bound)
         after = Gaussian(mu, Sigma, B)
         moved = max(moved, _change(parameters, after))
         parameters = after
         if moved < _TOL:
             break
-    return bound, Posterior(operator, _structures(bound), words, parameters)
+    return bound, Posterior(operator, terms, words, parameters)
 
 
-def _structures(bound: BoundKernel) -> list[Structure]:
-    return [part.structure for part in terms_of(bound)]
+def _stacked(bound: BoundKernel) -> Stacked:
+    return Stacked([part.structure for part in terms_of(bound)])
 
 
 def _change(before: Gaussian, after: Gaussian) -> float:

@@ -1,14 +1,15 @@
 """Settings of a kernel's columns that users ask about."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from gptm._warnings import warn
 from gptm.kernels import BoundKernel
-from gptm.metadata import as_frame
+from gptm.kernels.categorical import CategoricalBound
+from gptm.metadata import as_frame, as_name
 
 _MOST_NAMED = 10  # levels in a message
 
@@ -29,9 +30,13 @@ def read_settings(
     if hasattr(given, "columns"):  # a DataFrame of pandas or polars
         frame = as_frame(given, len(given))
         assert frame is not None
-        found = frame.reset_index(
-            drop=True
-        )  # other columns may be of use to whoever reads the answer
+        if not any(column in frame for column in columns):
+            raise ValueError(
+                f"{name}= must have a column that {bound.kernel!r} reads: {named}; got "
+                f"{', '.join(map(repr, frame.columns)) or 'none'}."
+            )
+        # Other columns may be of use to whoever reads the answer.
+        found = frame.reset_index(drop=True)
     elif isinstance(given, Mapping):
         unknown = [key for key in given if key not in columns]
         if unknown:
@@ -46,7 +51,9 @@ def read_settings(
                 f"{name}= must hold values of the columns {named}, the same number of each or one; got {given!r}."
             )
         n = lengths.pop()
-        found = pd.DataFrame({key: value * (n // len(value)) for key, value in rows.items()})
+        found = pd.DataFrame(
+            {key: value * n if len(value) == 1 else value for key, value in rows.items()}
+        )
     elif len(columns) > 1:
         raise ValueError(
             f"{bound.kernel!r} reads the columns {named}; give {name}= as a dict or a DataFrame with all of them."
@@ -70,22 +77,71 @@ def _completed(other: pd.DataFrame, settings: pd.DataFrame) -> pd.DataFrame:
     return repeated.assign(**{str(name): settings[name] for name in missing})
 
 
+def distinct_settings(bound: BoundKernel, asked: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """The rows that differ in what a kernel reads, and which of them each row is.
+
+    The same setting is the same place, also if it was never seen: it differs from itself by nothing.
+    """
+    columns = [name for name in bound.kernel.column_names() if name in asked]
+    keys = list(zip(*(map(_key, asked[name]) for name in columns), strict=True))
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    which = np.array([numbers[key] for key in keys], dtype=np.intp)
+    first = np.unique(which, return_index=True)[1]
+    return asked.iloc[first].reset_index(drop=True), which
+
+
+def _key(value: Any) -> str:
+    return repr(list(value)) if pd.api.types.is_list_like(value) else as_name(value)
+
+
+class Unseen(NamedTuple):
+    """Names in a column of categories that no training document has."""
+
+    column: str
+    names: list[str]
+    rows: int  # that have one of them
+    levels: list[str]  # that were seen
+
+    def described(self, most: int) -> tuple[str, str]:
+        """The unseen names and the levels, in words; of many the first."""
+        return _named(self.names, most), _named(self.levels, most)
+
+
+def unseen_levels(bound: BoundKernel, frame: pd.DataFrame) -> list[Unseen]:
+    """What a kernel has never seen of the categories that it reads, wherever these are in it."""
+    found = []
+    for category in _categories(bound):
+        for column in category.kernel.column_names():
+            if column not in frame:
+                continue
+            levels = set(category.levels)
+            names = [one for one in category.kernel.read(frame) if one is not None]
+            unseen = [one for one in names if one not in levels]
+            if unseen:
+                distinct = list(dict.fromkeys(unseen))
+                found.append(Unseen(column, distinct, len(unseen), category.levels))
+    return found
+
+
+def _categories(bound: BoundKernel) -> Iterator[CategoricalBound]:
+    if isinstance(bound, CategoricalBound):
+        yield bound
+    for part in getattr(bound, "bounds", ()):
+        yield from _categories(part)
+
+
 def tell_unseen(bound: BoundKernel, asked: pd.DataFrame) -> None:
     """Warn of levels of a category that no training document has: a typing error gets numbers too."""
-    known = bound.settings(1)
-    if known is None:
-        return
-    for name in known:
-        if known[name].dtype.kind in "ifuM" or name not in asked:
-            continue
-        levels = known[name].tolist()
-        unseen = [one for one in asked[name].dropna().unique() if one not in levels]
-        if unseen:
-            more = ", ..." if len(levels) > _MOST_NAMED else ""
-            warn(
-                f"{name} {', '.join(map(repr, unseen[:_MOST_NAMED]))} was never seen in training, so that the numbers "
-                f"are those of any new one; known are {', '.join(map(repr, levels[:_MOST_NAMED]))}{more}."
-            )
+    for one in unseen_levels(bound, asked):
+        names, levels = one.described(_MOST_NAMED)
+        warn(
+            f"{one.column} {names} was never seen in training, so that the numbers are those of any new one; known are "
+            f"{levels}."
+        )
+
+
+def _named(values: list[str], most: int) -> str:
+    return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")
 
 
 def _listed(value: Any) -> list[Any]:

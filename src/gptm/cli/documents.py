@@ -15,7 +15,6 @@ from gptm.cli.reading import (
     write_table,
 )
 from gptm.cli.session import Session, UsageError
-from gptm.cli.terms import terms
 
 _MOST_NAMED = 5  # names of a category in a warning
 
@@ -131,20 +130,14 @@ def _tell_unseen(session: Session, fitted: Any, metadata: Any) -> None:
     """Warn of names in a category that no training document has: the kernel says nothing of them."""
     if getattr(fitted, "kernel_", None) is None or metadata is None:
         return
-    for term in terms(fitted):
-        for name, levels in term.levels.items():
-            if name not in metadata:
-                continue
-            known = metadata[name].dropna().astype(str)
-            unseen = known[~known.isin(levels)]
-            if len(unseen):
-                names = unseen.unique().tolist()
-                more = ", ..." if len(names) > _MOST_NAMED else ""
-                session.warn(
-                    f"{len(unseen):,} of {len(metadata):,} documents have a {name} never seen in training: "
-                    f"{', '.join(map(repr, names[:_MOST_NAMED]))}{more}. Its term says nothing of them; known are "
-                    f"{', '.join(map(repr, levels[:_MOST_NAMED]))}{', ...' if len(levels) > _MOST_NAMED else ''}."
-                )
+    from gptm.settings import unseen_levels
+
+    for one in unseen_levels(fitted._bound_kernel, metadata):
+        names, levels = one.described(_MOST_NAMED)
+        session.warn(
+            f"{one.rows:,} of {len(metadata):,} documents have a {one.column} never seen in training: {names}. Its "
+            f"term says nothing of them; known are {levels}."
+        )
 
 
 def _table(theta: Any, ids: Any) -> Any:

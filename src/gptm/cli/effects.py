@@ -1,6 +1,5 @@
 """`gptm effects`: what each term of the kernel says about each topic."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -141,11 +140,12 @@ def _values(
     values: dict[str, list[Any]] = {}
     for name, given in places.items():
         levels = term.levels.get(name)
-        written = [one for values in given for one in _listed(values, levels or ())]
         kind = kinds.get(name, "")
         if name in term.dates or (levels is None and kind.startswith("date")):
-            values[name] = _dates(option, name, written, kind)
-        elif levels is None and kind != "category":
+            values[name] = _dates(option, name, given, kind)
+            continue
+        written = [one for text in given for one in _listed(text, text in (levels or ()))]
+        if levels is None and kind != "category":
             values[name] = [_number_or_text(one) for one in written]
             odd = [one for one in values[name] if isinstance(one, str)]
             if odd and name in term.numbers:
@@ -157,12 +157,15 @@ def _values(
     return values or None
 
 
-def _dates(option: str, name: str, written: list[str], kind: str) -> list[Any]:
+def _dates(option: str, name: str, given: list[str], kind: str) -> list[Any]:
     """Dates as the training documents had them, as 2015-12-31, or as a year, which stands for its first day."""
     from gptm.files.dates import ISO, as_dates
 
     forms = [form for form in kind.partition(":")[2].split("|") if form and form != ISO]
-    dates = as_dates(written, "|".join([*forms, ISO]))
+    every = "|".join([*forms, ISO])
+    whole = as_dates(given, every).notna()
+    written = [one for text, date in zip(given, whole, strict=True) for one in _listed(text, date)]
+    dates = as_dates(written, every)
     odd = [one for one, date in zip(written, dates, strict=True) if date != date]
     if odd:
         also = f", or written {' or '.join(forms)}" if forms else ""
@@ -172,9 +175,9 @@ def _dates(option: str, name: str, written: list[str], kind: str) -> list[Any]:
     return list(dates)
 
 
-def _listed(values: str, levels: Sequence[str]) -> list[str]:
-    """The values between commas, unless all of it is a name that was seen, such as 'Smith, John'."""
-    return [values] if values in levels else [one.strip() for one in values.split(",")]
+def _listed(values: str, whole: bool) -> list[str]:
+    """The values between commas, unless all of it is one, as a name 'Smith, John' or a date 'March 3, 1999' is."""
+    return [values] if whole else [one.strip() for one in values.split(",")]
 
 
 def _number_or_text(text: str) -> Any:

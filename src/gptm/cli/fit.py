@@ -90,9 +90,8 @@ def fit(
 def _beside(file: str) -> str:
     if file == "-":
         return "model.gptm"
-    name = (
-        Path(file).resolve().name.removesuffix(".gz")
-    )  # of a folder too, also if it is called "."
+    # Of a folder too, also if it is called ".".
+    name = Path(file).resolve().name.removesuffix(".gz")
     return f"{Path(name).stem}.gptm"
 
 

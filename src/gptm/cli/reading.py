@@ -12,8 +12,6 @@ from gptm.cli.progress import bar
 from gptm.cli.session import Session, UsageError
 from gptm.cli.wording import in_options
 
-_TEXTS = (".txt", ".md")  # what is read of a folder
-
 
 def read_training(
     session: Session,
@@ -105,8 +103,10 @@ def _would_destroy(path: str, read: str) -> bool:
     if not (os.path.isfile(path) and os.path.exists(read)):
         return os.path.abspath(path) == os.path.abspath(read)
     if os.path.isdir(read):  # a model may lie beside the texts that it was made of
+        from gptm.files.formats import TEXTS
+
         inside = Path(read).resolve() in Path(path).resolve().parents
-        return inside and Path(path.removesuffix(".gz")).suffix.lower() in _TEXTS
+        return inside and Path(path.removesuffix(".gz")).suffix.lower() in TEXTS
     return os.path.samefile(path, read)
 
 

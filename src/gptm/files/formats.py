@@ -27,10 +27,8 @@ FORMATS = {
     "npz": "counts saved by scipy.sparse.save_npz, with a vocabulary",
 }
 COUNTS = ("mtx", "ldac", "npz")
-TEXTS = (
-    ".txt",
-    ".md",
-)  # files of a folder that are documents: the first kind of which there are any
+# Files of a folder that are documents: the first kind of which there are any.
+TEXTS = (".txt", ".md")
 _NAMED = 5  # suffixes of others that are named
 _SUFFIXES = {
     ".csv": "csv",

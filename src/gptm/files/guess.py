@@ -40,6 +40,7 @@ _ID_ENDINGS = ("id", "key", "doi", "url", "uri", "isbn", "path", "file", "filena
 _LINK_NAMES = re.compile(r"link|cite|citation|refer|parent|repl(y|ies)|neighbou?r|related", re.I)
 _CODE_NAMES = re.compile(r"(^|_)(label|class|cluster|category|group|code|zip|postcode|type)$", re.I)
 _DATE_NAMES = re.compile(r"date|day|time", re.I)
+_PAIR = re.compile(r"[^\s,]+,[^\s,]+")
 
 
 def guess_text(table: Table) -> tuple[str, str]:
@@ -160,9 +161,12 @@ def guess_kind(name: str, cells: Cells, ids: Ids = _NO_IDS) -> Guess:
     dates = _guess_date(known)
     if dates is not None:
         return dates
-    if ids and _are_links(cells, ids):
+    decimals = has_decimal_commas(known)
+    # That every document should link to exactly two others is the less likely reading of '37,3'.
+    pairs = decimals and all(_PAIR.fullmatch(cell.strip()) for cell in known)
+    if ids and not pairs and _are_links(cells, ids):
         return "links", "holds ids of documents"
-    if has_decimal_commas(known):
+    if decimals:
         return "number:comma", "numbers with decimal commas"
     return _guess_names(known)
 

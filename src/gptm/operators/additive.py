@@ -1,23 +1,25 @@
 """Features on top of an operator with a functional calculus: 𝒦 = base + Phi Phi'."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_matrix
 
 from gptm._memory import check_square
 from gptm._types import Array
+from gptm.operators.arrow import Arrow, ArrowInner
 from gptm.operators.base import Base, Cross, Operator, View, damping
 from gptm.operators.diagonal import Diagonal
-from gptm.operators.features import Block, Features, Split
-from gptm.operators.inner import Arrow, ArrowInner, DiagonalInner, Inner, inner_systems
+from gptm.operators.features import Block, Features
+from gptm.operators.inner import DenseInner, DiagonalInner, Inner
 from gptm.operators.recall import FeatureMoments, feature_moments
 from gptm.operators.sparse import Sparse
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
+from gptm.operators.views import AdditiveView, AlignedView, GraphView
 
 _ENTRIES = 10**7  # of features that are written out at a time
 APART = 256  # features that exclude each other: a decomposition of so many with the others would be slow
@@ -47,7 +49,7 @@ class Additive(Operator):
         if isinstance(base, Diagonal) and features.one_hot:
             self._Z = base.squares(features)  # (q, r)
         elif isinstance(base, Diagonal) and split is not None:
-            self._Z = _arrow(base, split)
+            self._Z = Arrow.of(base, split)
         elif isinstance(base, Sparse):
             known = like.moments_of_features if isinstance(like, Additive) else None
             self.moments_of_features = feature_moments(base, features, known)
@@ -76,17 +78,14 @@ class Additive(Operator):
         """N for each strength, kept for the next question about the same ones."""
         key, last = b.tobytes(), self._last  # which another thread may replace meanwhile
         if last is None or last[0] != key:
-            self._last = last = (key, inner_systems(damping(self.base, b), self._Z, b))
+            self._last = last = (key, _inner_systems(damping(self.base, b), self._Z, b))
         return last[1]
 
     def moments_times(self, q: int, X: Array) -> Array:
         """Z_q X, with the features' moments at the q-th node of the base."""
         Z = self._Z
         if isinstance(Z, Arrow):
-            result, hot, rest = np.empty_like(X), X[Z.columns], X[Z.others]
-            result[Z.columns] = Z.z[q][:, None] * hot + Z.E[q] @ rest
-            result[Z.others] = Z.E[q].T @ hot + Z.S[q] @ rest
-            return result
+            return Z.times(q, X)
         return np.asarray(Z[q][:, None] * X if Z.ndim == 2 else Z[q] @ X)
 
     def view(self, Y: Array, like: View | None = None) -> View:
@@ -132,23 +131,25 @@ class Additive(Operator):
         """(n, len(b)) x' N^-1 x for the features x of any documents, some of them at a time."""
         inner = self.inner(b)
         if isinstance(inner, DiagonalInner) and self._rotation is None and features.sparse:
-            return features.squared_dot(1.0 / inner.N)
-        if isinstance(inner, ArrowInner):
-            columns = inner.Z.columns
-            sides = (
-                features.columns(0, columns.start),
-                features.columns(columns.stop, features.width),
-            )
-            return inner.quadratic_of(features.sparse_columns(columns), np.hstack(sides))
-        pieces = 1 + features.n * features.width // _ENTRIES
-        parts = [features.take(rows) for rows in np.array_split(np.arange(features.n), pieces)]
-        return np.concatenate([inner.quadratic(self.rotated(p.to_dense().T).T) for p in parts])
+            return np.asarray(features.to_sparse().power(2) @ (1.0 / inner.N))
+        apart = inner.Z.columns if isinstance(inner, ArrowInner) else slice(0, 0)
+        dense = features.width - (apart.stop - apart.start)
+        pieces = 1 + features.n * dense // _ENTRIES
+        found = []
+        for rows in np.array_split(np.arange(features.n), pieces):
+            some = features.take(rows)
+            rest = np.hstack([some.columns(0, apart.start), some.columns(apart.stop, some.width)])
+            if isinstance(inner, ArrowInner):
+                found.append(inner.quadratic_of(some.sparse_columns(apart), rest))
+            else:
+                found.append(inner.quadratic(self.rotated(rest.T).T))
+        return np.concatenate(found)
 
     def log_pseudo_determinant(self) -> tuple[float, int]:
         nodes = self.base.nodes
         if nodes.min() > 0:
             log_base, rank = self.base.log_pseudo_determinant()
-            inner = inner_systems(1.0 / nodes[:, None], self._Z, np.ones(1))
+            inner = _inner_systems(1.0 / nodes[:, None], self._Z, np.ones(1))
             return log_base + float(inner.logdet()[0]), rank
         bottom = _written_out(self._Z)[int(np.argmin(nodes))]
         values = bottom if bottom.ndim == 1 else np.linalg.eigvalsh(bottom)
@@ -161,39 +162,8 @@ class Additive(Operator):
         return float(self.logdet(np.array([b]))[0] - rank * np.log(b)), rank
 
     def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
-        return np.array([self._base_slope(t, b) + self._feature_slope(t, b) for t in tangents])
-
-    def _base_slope(self, tangent: Tangent, b: Array) -> Array:
-        """What moves below the features: tr W h - b tr N^-1 Phi' W h W Phi with W = (b base + I)^-1."""
-        direct = self.base.slopes([tangent], b)[0]
-        if isinstance(self.base, Sparse):
-            h = self.base.motion(tangent, self.base.points)
-            g = damping(self.base, b)
-            return direct - b * self.inner(b).diagonals(h[:, None] * g**2).sum(0)
-        if tangent.own is None:
-            return direct
-        assert isinstance(self.base, Diagonal)
-        g = 1.0 / (self.base.values[:, None] * b + 1.0)
-        moved = tangent.own[:, None] * g**2 * self.quadratic(self.features, b)
-        return direct - b * moved.sum(0)
-
-    def _feature_slope(self, tangent: Tangent, b: Array) -> Array:
-        """2 tr N^-1 Phi' W dPhi, in the columns that move."""
-        if tangent.features is None:
-            return np.zeros(len(b))
-        columns, g, inner = tangent.columns, damping(self.base, b), self.inner(b)
-        M = None if tangent.motion is None else self.base.moments(self.features, tangent.motion)
-        R = self._rotation
-        if R is None:
-            if M is None:  # columns that grow as a whole
-                return inner.diagonals(g)[columns].sum(0)
-            return 2.0 * inner.partial_trace(g, M, columns)
-        assert isinstance(inner, DiagonalInner)
-        if M is None:
-            along = 0.5 * inner.Z * (R[columns] ** 2).sum(0)
-        else:
-            along = np.stack([((R.T @ m) * R[columns].T).sum(1) for m in M])
-        return 2.0 * ((along.T @ g) / inner.N).sum(0)
+        found = _Slopes(self, b)
+        return np.array([found.below(tangent) + found.along(tangent) for tangent in tangents])
 
     def cross(self, new: Placement) -> Cross:
         found = new.features
@@ -217,11 +187,56 @@ class Additive(Operator):
         return np.asarray(np.linalg.inv(np.eye(Z.shape[1]) + np.tensordot(inverse, Z, axes=1)))
 
 
-def _arrow(base: Diagonal, split: Split) -> Arrow:
-    hot, columns, rest, others = split
-    exclusive = rest.one_hot
-    S = [np.diag(z) for z in base.squares(rest)] if exclusive else base.moments(rest, rest)
-    return Arrow(columns, others, base.squares(hot), base.moments(hot, rest), np.asarray(S))
+class _Slopes:
+    """tr (b 𝒦 + I)^-1 d𝒦 for several motions, with what they have in common computed once."""
+
+    def __init__(self, operator: Additive, b: Array):
+        self.operator, self.base, self.b = operator, operator.base, b
+        self.inner, self.g = operator.inner(b), damping(operator.base, b)
+
+    @cached_property
+    def variances(self) -> Array:
+        """(D, len(b)) phi' N^-1 phi for the features phi of every document."""
+        return self.operator.quadratic(self.operator.features, self.b)
+
+    @cached_property
+    def grown(self) -> Array:
+        """(r, len(b)) what each feature has in tr N^-1 Phi' W Phi, with W = (b base + I)^-1."""
+        R, found = self.operator._rotation, self.inner.diagonals(self.g)
+        return found if R is None else R**2 @ found
+
+    def below(self, tangent: Tangent) -> Array:
+        """What moves below the features: tr W h - b tr N^-1 Phi' W h W Phi."""
+        direct = self.base.slopes([tangent], self.b)[0]
+        if isinstance(self.base, Sparse):
+            h = self.base.motion(tangent, self.base.points)
+            return direct - self.b * self.inner.diagonals(h[:, None] * self.g**2).sum(0)
+        if tangent.own is None:
+            return direct
+        assert isinstance(self.base, Diagonal)
+        g = 1.0 / (self.base.values[:, None] * self.b + 1.0)
+        return direct - self.b * (tangent.own[:, None] * g**2 * self.variances).sum(0)
+
+    def along(self, tangent: Tangent) -> Array:
+        """2 tr N^-1 Phi' W dPhi, in the columns that move."""
+        if tangent.features is None:
+            return np.zeros(len(self.b))
+        columns, R = tangent.columns, self.operator._rotation
+        if tangent.motion is None:  # they grow as a whole
+            return self.grown[columns].sum(0)
+        M = self.base.moments(self.operator.features, tangent.motion)
+        if R is None:
+            return 2.0 * self.inner.partial_trace(self.g, M, columns)
+        assert isinstance(self.inner, DiagonalInner)
+        turned = np.stack([((R.T @ m) * R[columns].T).sum(1) for m in M])
+        return 2.0 * ((turned.T @ self.g) / self.inner.N).sum(0)
+
+
+def _inner_systems(g: Array, Z: Array | Arrow, b: Array) -> Inner:
+    """N for the moments of the features: (q, r) their diagonals, (q, r, r), or an arrow."""
+    if isinstance(Z, Arrow):
+        return ArrowInner(g, Z, b)
+    return DiagonalInner(g, Z, b) if Z.ndim == 2 else DenseInner(g, Z, b)
 
 
 def _written_out(Z: Array | Arrow) -> Array:
@@ -230,148 +245,6 @@ def _written_out(Z: Array | Arrow) -> Array:
     width = Z.z.shape[1] + Z.S.shape[1]
     check_square(width, f"{width:,} features are decomposed together for this")
     return Z.to_dense()
-
-
-class AlignedView(View):
-    """Data in orthonormal coordinates along the rotated features, over a multiple of the identity.
-
-    Forms are sums of squares here, exact however small the residuals are beside the data.
-    """
-
-    def __init__(self, operator: Additive, Y: Array):
-        self.operator, self.Y = operator, Y
-        assert isinstance(operator._Z, np.ndarray)
-        z = operator._Z[0]
-        self.floor = float(operator.base.nodes[0])
-        self.values = z + self.floor
-        self.inverse_root = np.divide(1.0, np.sqrt(z), out=np.zeros_like(z), where=z > 0)
-        self.along = operator.rotated(operator.features.t_dot(Y)) * self.inverse_root[:, None]
-        # (u, u), its square is what Y has across the features; less than nothing is rounding.
-        self.across = semidefinite_root(Y.T @ Y - self.along.T @ self.along)
-
-    def against(self, column: int, b: Array) -> Array:
-        along, across = self._damping(b)
-        found = (self.along[:, [column]] * along).T @ self.along
-        return found + np.outer(across, self.across[:, column] @ self.across)
-
-    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
-        along, across = self._damping(b)
-        y, rest = self.along @ U, self.across @ U
-        a, a_rest = y * along, rest * across
-        return y.T @ a + rest.T @ a_rest, a.T @ a + a_rest.T @ a_rest
-
-    def residuals(self, b: Array, U: Array) -> Array:
-        along, across = self._damping(b)
-        less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
-        return (self.Y @ U) * across - self.operator.expand(less)
-
-    def fitted(self, b: Array, U: Array, V: Array) -> Array:
-        along, across = self._damping(b)
-        less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
-        more = self.operator.expand(less @ V)
-        return more if self.floor == 0 else more + ((self.Y @ U) * (1.0 - across)) @ V
-
-    def _damping(self, b: Array) -> tuple[Array, Array]:
-        """(r, K) and (K,) values of (b 𝒦 + I)^-1 along and across the features."""
-        return 1.0 / (self.values[:, None] * b + 1.0), 1.0 / (self.floor * b + 1.0)
-
-
-def semidefinite_root(A: Array) -> Array:
-    """R with R' R = A, by Cholesky's method with pivots; what rounding takes below zero is zero."""
-    factor, pivots, rank, _ = dpstrf(A, lower=False)
-    root = np.triu(factor)
-    root[rank:] = 0.0
-    result = np.empty_like(root)
-    result[:, pivots - 1] = root
-    return result
-
-
-class AdditiveView(View):
-    """Data as seen by features over a base."""
-
-    def __init__(self, operator: Additive, Y: Array):
-        self.operator, self.Y = operator, Y
-        self.W = operator.base.moments(Y, Y)  # (q, u, u)
-        X = operator.base.moments(operator.features, Y)  # (q, r, u)
-        self.X = np.stack([operator.rotated(x) for x in X])
-
-    def against(self, column: int, b: Array) -> Array:
-        g = damping(self.operator.base, b)
-        X = np.tensordot(g.T, self.X, axes=1)  # (K, r, u)
-        weights = self.operator.inner(b).solve(X[:, :, column].T * b)
-        return g.T @ self.W[:, column] - np.einsum("iru,ri->iu", X, weights)
-
-    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
-        g = damping(self.operator.base, b)
-        XU, weights = self._weights(b, U)
-        Q, R = np.zeros((2, len(b), len(b)))
-        for q in range(len(g)):
-            explained = XU[q].T @ weights
-            direct = U.T @ self.W[q] @ U
-            among = weights.T @ self.operator.moments_times(q, weights)
-            Q += (direct - explained) * g[q]
-            R += (direct - explained - explained.T + among) * np.outer(g[q], g[q])
-        return Q, R
-
-    def residuals(self, b: Array, U: Array) -> Array:
-        _, weights = self._weights(b, U)
-        return self.operator.base.solve(b, self.Y @ U - self.operator.expand(weights))
-
-    def _weights(self, b: Array, U: Array) -> tuple[Array, Array]:
-        """(q, r, K) moments of features and directions, and (r, K) the posterior mean of the weights."""
-        XU = self.X @ U
-        g = damping(self.operator.base, b)
-        return XU, self.operator.inner(b).solve(np.einsum("qri,qi->ri", XU, g) * b)
-
-
-class GraphView(AdditiveView):
-    """Data as seen by features over a graph; what it has of polynomials serves other parameters too."""
-
-    def __init__(self, operator: Additive, graph: Sparse, Y: Array, like: View | None):
-        self.operator, self.graph, self.Y = operator, graph, Y
-        self.raw = self._taken_over(like) or self._looked_at()
-        scales = np.concatenate([np.full(p.width, p.scale) for p in operator.features.blocks])
-        self.W = graph.at_nodes(self.raw[0])
-        self.X = graph.at_nodes(self.raw[1]) * scales[:, None]
-
-    def _taken_over(self, like: View | None) -> tuple[Array, Array] | None:
-        """The other view's moments of polynomials, if they are those of the same data and features."""
-        if not isinstance(like, GraphView) or like.Y is not self.Y:
-            return None
-        ours, theirs = self.operator.features.blocks, like.operator.features.blocks
-        same = len(ours) == len(theirs) and all(
-            p.alike(q) for p, q in zip(ours, theirs, strict=True)
-        )
-        enough = len(like.raw[0]) >= self.graph.degree
-        return like.raw if same and enough and like.graph.network is self.graph.network else None
-
-    def _looked_at(self) -> tuple[Array, Array]:
-        blocks = [block._replace(scale=1.0) for block in self.operator.features.blocks]
-        features = Features(blocks)
-        own, along = [], []
-        for V in self.graph.network.chebyshev(self.Y, self.graph.degree):
-            M = self.Y.T @ V
-            own.append(0.5 * (M + M.T))
-            along.append(features.t_dot(V))
-        return np.stack(own), np.stack(along)
-
-    def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
-        """By the moments that are there, where no feature changes its shape."""
-        if any(tangent.motion is not None for tangent in tangents):
-            return super().slopes(tangents, b, U)
-        g = damping(self.graph, b)
-        XU = self.X @ U
-        along = self.operator.inner(b).solve(np.einsum("qri,qi->ri", XU, g))  # Phi' a
-        weights = along * b
-        left = np.einsum("ui,quv,vi->qi", U, self.W, U, optimize=True)
-        left -= 2.0 * np.einsum("qri,ri->qi", XU, weights)
-        images = (self.operator.moments_times(q, weights) for q in range(len(g)))
-        left += np.stack([(weights * image).sum(0) for image in images])
-        found = []
-        for tangent in tangents:
-            slope = self.graph.motion(tangent, self.graph.points) @ (left * g**2)
-            found.append(slope + (along[tangent.columns] ** 2).sum(0))
-        return np.array(found)
 
 
 class AdditiveCross(Cross):

@@ -17,6 +17,9 @@ from gptm.operators.written import SEVERAL, PlacedCross
 
 DENSE = 20_000  # and features about as many as documents
 PRIVATE = 300  # documents that may have a feature of their own beside a graph
+VARIANCES = (
+    32  # different ones that documents may have for themselves; each costs a matrix of the features
+)
 
 
 class Exact(Spectral):
@@ -75,6 +78,26 @@ def with_even_variances(structure: Structure) -> Structure:
     )
 
 
+def with_few_variances(structure: Structure) -> Structure:
+    """The same with similar ones of the documents' own variances replaced by their mean, where too many differ.
+
+    A product leaves documents that miss a value with the variances of its other factors, which may all differ. The
+    least, which most documents have, stays; the others go into even steps of log(own + median / 10), so that each is
+    off by a small share of itself, however large a few of them are. The trace is kept.
+    """
+    own = structure.own
+    if len(np.unique(own)) <= VARIANCES:
+        return structure
+    more = own > own.min()
+    size = np.log(own[more] + 0.1 * np.median(own[more]))
+    steps = np.linspace(size.min(), size.max(), VARIANCES)[1:-1]
+    bins = np.searchsorted(steps, size)
+    means = np.bincount(bins, own[more]) / np.maximum(np.bincount(bins), 1)
+    few = own.copy()
+    few[more] = means[bins]
+    return structure._replace(own=few)
+
+
 def build_operator(
     structure: Structure,
     like: Operator | None = None,
@@ -93,6 +116,7 @@ def build_operator(
     if not structure.graphs and constant and structure.n <= DENSE and _wide(structure, apart):
         return Exact(structure)
     if not structure.graphs:
+        structure = with_few_variances(structure)
         base: Base = Diagonal(structure.own)
     elif structure.n <= exact:
         return Exact(structure)
@@ -104,7 +128,8 @@ def build_operator(
     if structure.features is None or structure.features.width == 0:
         return base
     width = structure.features.width if structure.graphs else _together(structure.features, apart)
-    check_square(width, f"the kernel has {width:,} features that are solved together")
+    kept = 0 if structure.graphs else len(base.nodes) - 1
+    check_square(width, f"the kernel has {width:,} features that are solved together", kept=kept)
     return Additive(base, structure.features, like, apart)
 
 

@@ -28,9 +28,9 @@ class Diagonal(BySpectrum, Base):
                 raise TypeError("features of one entry a row have `squares`")
             if len(self.nodes) == 1:
                 return X.gram_with(Y)[None]
-            return np.stack([X.take(rows).gram_with(Y.take(rows)) for rows in self._members()])
+            return np.stack([X.take(rows).gram_with(Y.take(rows)) for rows in self.members()])
         parts = []
-        for rows in self._members():
+        for rows in self.members():
             every = len(rows) == self.n
             some = Y if every else Y[rows]
             if isinstance(X, Features):
@@ -41,9 +41,10 @@ class Diagonal(BySpectrum, Base):
 
     def squares(self, features: Features) -> Array:
         """(q, r) the diagonals of the moments of features."""
-        return np.stack([features.take(rows).squares() for rows in self._members()])
+        return np.stack([features.take(rows).squares() for rows in self.members()])
 
-    def _members(self) -> list[np.ndarray]:
+    def members(self) -> list[np.ndarray]:
+        """Which documents have each of the values."""
         return [np.flatnonzero(self._classes == q) for q in range(len(self.nodes))]
 
     def solve(self, b: Array, X: Array) -> Array:

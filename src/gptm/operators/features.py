@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, identity
+from scipy.sparse import csr_matrix, hstack, identity
 
 from gptm._types import Array
 
@@ -160,12 +160,9 @@ class Features:
         """Whether all features are pointers alone."""
         return all(block.table is None for block in self.blocks)
 
-    def squared_dot(self, Z: Array) -> Array:
-        """(D, m) the product of Phi's squared entries with Z, where all features are pointers alone."""
-        parts = zip(self.blocks, self._slices, strict=True)
-        return reduce(
-            np.add, (block.scale**2 * (block._pointers.power(2) @ Z[own]) for block, own in parts)
-        )
+    def to_sparse(self) -> csr_matrix:
+        """(D, r) Phi, where all features are pointers alone."""
+        return hstack([block.scale * block._pointers for block in self.blocks], format="csr")
 
     def squares(self) -> Array:
         """(r,) the diagonal of Phi' Phi."""

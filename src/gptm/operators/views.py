@@ -1,0 +1,158 @@
+"""Data as seen by features on top of an operator with a functional calculus."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg.lapack import dpstrf
+
+from gptm._types import Array
+from gptm.operators.base import View, damping
+from gptm.operators.features import Features
+from gptm.operators.sparse import Sparse
+from gptm.operators.tangent import Tangent
+
+if TYPE_CHECKING:
+    from gptm.operators.additive import Additive
+
+
+class AlignedView(View):
+    """Data in orthonormal coordinates along the rotated features, over a multiple of the identity.
+
+    Forms are sums of squares here, exact however small the residuals are beside the data.
+    """
+
+    def __init__(self, operator: "Additive", Y: Array):
+        self.operator, self.Y = operator, Y
+        assert isinstance(operator._Z, np.ndarray)
+        z = operator._Z[0]
+        self.floor = float(operator.base.nodes[0])
+        self.values = z + self.floor
+        self.inverse_root = np.divide(1.0, np.sqrt(z), out=np.zeros_like(z), where=z > 0)
+        self.along = operator.rotated(operator.features.t_dot(Y)) * self.inverse_root[:, None]
+        # (u, u), its square is what Y has across the features; less than nothing is rounding.
+        self.across = semidefinite_root(Y.T @ Y - self.along.T @ self.along)
+
+    def against(self, column: int, b: Array) -> Array:
+        along, across = self._damping(b)
+        found = (self.along[:, [column]] * along).T @ self.along
+        return found + np.outer(across, self.across[:, column] @ self.across)
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        along, across = self._damping(b)
+        y, rest = self.along @ U, self.across @ U
+        a, a_rest = y * along, rest * across
+        return y.T @ a + rest.T @ a_rest, a.T @ a + a_rest.T @ a_rest
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        along, across = self._damping(b)
+        less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
+        return (self.Y @ U) * across - self.operator.expand(less)
+
+    def fitted(self, b: Array, U: Array, V: Array) -> Array:
+        along, across = self._damping(b)
+        less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
+        more = self.operator.expand(less @ V)
+        return more if self.floor == 0 else more + ((self.Y @ U) * (1.0 - across)) @ V
+
+    def _damping(self, b: Array) -> tuple[Array, Array]:
+        """(r, K) and (K,) values of (b 𝒦 + I)^-1 along and across the features."""
+        return 1.0 / (self.values[:, None] * b + 1.0), 1.0 / (self.floor * b + 1.0)
+
+
+def semidefinite_root(A: Array) -> Array:
+    """R with R' R = A, by Cholesky's method with pivots; what rounding takes below zero is zero."""
+    factor, pivots, rank, _ = dpstrf(A, lower=False)
+    root = np.triu(factor)
+    root[rank:] = 0.0
+    result = np.empty_like(root)
+    result[:, pivots - 1] = root
+    return result
+
+
+class AdditiveView(View):
+    """Data as seen by features over a base."""
+
+    def __init__(self, operator: "Additive", Y: Array):
+        self.operator, self.Y = operator, Y
+        self.W = operator.base.moments(Y, Y)  # (q, u, u)
+        X = operator.base.moments(operator.features, Y)  # (q, r, u)
+        self.X = np.stack([operator.rotated(x) for x in X])
+
+    def against(self, column: int, b: Array) -> Array:
+        g = damping(self.operator.base, b)
+        X = np.tensordot(g.T, self.X, axes=1)  # (K, r, u)
+        weights = self.operator.inner(b).solve(X[:, :, column].T * b)
+        return g.T @ self.W[:, column] - np.einsum("iru,ri->iu", X, weights)
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        g = damping(self.operator.base, b)
+        XU, weights = self._weights(b, U)
+        Q, R = np.zeros((2, len(b), len(b)))
+        for q in range(len(g)):
+            explained = XU[q].T @ weights
+            direct = U.T @ self.W[q] @ U
+            among = weights.T @ self.operator.moments_times(q, weights)
+            Q += (direct - explained) * g[q]
+            R += (direct - explained - explained.T + among) * np.outer(g[q], g[q])
+        return Q, R
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        _, weights = self._weights(b, U)
+        return self.operator.base.solve(b, self.Y @ U - self.operator.expand(weights))
+
+    def _weights(self, b: Array, U: Array) -> tuple[Array, Array]:
+        """(q, r, K) moments of features and directions, and (r, K) the posterior mean of the weights."""
+        XU = self.X @ U
+        g = damping(self.operator.base, b)
+        return XU, self.operator.inner(b).solve(np.einsum("qri,qi->ri", XU, g) * b)
+
+
+class GraphView(AdditiveView):
+    """Data as seen by features over a graph; what it has of polynomials serves other parameters too."""
+
+    def __init__(self, operator: "Additive", graph: Sparse, Y: Array, like: View | None):
+        self.operator, self.graph, self.Y = operator, graph, Y
+        self.raw = self._taken_over(like) or self._looked_at()
+        scales = np.concatenate([np.full(p.width, p.scale) for p in operator.features.blocks])
+        self.W = graph.at_nodes(self.raw[0])
+        self.X = graph.at_nodes(self.raw[1]) * scales[:, None]
+
+    def _taken_over(self, like: View | None) -> tuple[Array, Array] | None:
+        """The other view's moments of polynomials, if they are those of the same data and features."""
+        if not isinstance(like, GraphView) or like.Y is not self.Y:
+            return None
+        ours, theirs = self.operator.features.blocks, like.operator.features.blocks
+        same = len(ours) == len(theirs) and all(
+            p.alike(q) for p, q in zip(ours, theirs, strict=True)
+        )
+        enough = len(like.raw[0]) >= self.graph.degree
+        return like.raw if same and enough and like.graph.network is self.graph.network else None
+
+    def _looked_at(self) -> tuple[Array, Array]:
+        blocks = [block._replace(scale=1.0) for block in self.operator.features.blocks]
+        features = Features(blocks)
+        own, along = [], []
+        for V in self.graph.network.chebyshev(self.Y, self.graph.degree):
+            M = self.Y.T @ V
+            own.append(0.5 * (M + M.T))
+            along.append(features.t_dot(V))
+        return np.stack(own), np.stack(along)
+
+    def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
+        """By the moments that are there, where no feature changes its shape."""
+        if any(tangent.motion is not None for tangent in tangents):
+            return super().slopes(tangents, b, U)
+        g = damping(self.graph, b)
+        XU = self.X @ U
+        along = self.operator.inner(b).solve(np.einsum("qri,qi->ri", XU, g))  # Phi' a
+        weights = along * b
+        left = np.einsum("ui,quv,vi->qi", U, self.W, U, optimize=True)
+        left -= 2.0 * np.einsum("qri,ri->qi", XU, weights)
+        images = (self.operator.moments_times(q, weights) for q in range(len(g)))
+        left += np.stack([(weights * image).sum(0) for image in images])
+        found = []
+        for tangent in tangents:
+            slope = self.graph.motion(tangent, self.graph.points) @ (left * g**2)
+            found.append(slope + (along[tangent.columns] ** 2).sum(0))
+        return np.array(found)
