@@ -442,7 +442,7 @@ def test_document_ends_at_a_maximum(document):
     in_lam = naive.gradient_lam(document.x_d, lam, nu2, phi, z, document.m, document.Sigma)
     in_nu2 = naive.gradient_nu2(document.x_d, lam, nu2, z, document.Sigma) * nu2
     assert_allclose(in_lam, 0, atol=2 * allowed)
-    assert_allclose(in_nu2, 0, atol=1e-5)
+    assert_allclose(in_nu2, 0, atol=allowed + 1e-5)  # the last step moves zeta, and so their roots
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)

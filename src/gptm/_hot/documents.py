@@ -56,7 +56,7 @@ def optimise_document(
 
     Returns the words and normaliser terms of l_d and the number of inner iterations. Each of them takes nu2
     to its optimum for the present zeta (eq. 10), then lam by a damped Newton step that never lowers l_d.
-    It stops when both promise less than `tol` nats per token. `expected` (V, K), unless empty, has the document's
+    The last one promises less than `tol` nats per token. `expected` (V, K), unless empty, has the document's
     expected counts added, see `add_expected_counts`.
 
     R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below. `work` (16 + K, K), `chosen` (K,) and `per_word`
@@ -82,7 +82,7 @@ def optimise_document(
     exponential(scratch[0], half, scratch[1], bits)
     zeta = dot(e, half)
     level = level_of(e, N, levels)
-    rounding = 1e-15 * N  # of what is gained
+    enough, rounding = tol * max(N, 1.0), 1e-15 * N
     inner = 0
     while inner < max_inner:
         inner += 1
@@ -102,11 +102,6 @@ def optimise_document(
             R[level], levels[level], t, SHARE, N, g, x, Px, chosen, work[12:16], work[16:]
         )
         promise = dot(x, g)
-        if not promise > tol * max(N, 1.0):
-            if not moved > tol * max(N, 1.0):
-                break
-            continue  # lam is where it should be; nu2 and zeta still settle with each other
-
         towards, along, curved = dot(x, n), dot(x, pull), dot(x, Px)
         step = 1.0
         while True:
@@ -125,13 +120,17 @@ def optimise_document(
             if gain + N * (shift_new - shift) >= -rounding or step < 1e-6:
                 break
             step *= 0.5
-        if step < 1e-6:  # the promise is below rounding: stay
+        if step < 1e-6:  # what it promises is below rounding: lam stays
+            if moved > enough:
+                continue  # nu2 and zeta still settle with each other
             break
         for i in range(K):
             lam[i] = g[i]
             pull[i] += step * Px[i]
         shift, zeta = shift_new, zeta_new
         e, e_new, norms, norms_new = e_new, e, norms_new, norms
+        if not max(moved, promise) > enough:  # after the step: it was there already
+            break
     if expected.shape[0] > 0:
         for w in range(words.shape[0]):
             ratios[w] = counts[w] / norms[w]
