@@ -56,6 +56,7 @@ for one, other in ((0, 1), (0, 2), (3, 4), (5, 6), (5, 7), (8, 5)):  # by their 
 ADJACENCY = np.where(SIMILARITY > 0.2, SIMILARITY, 0.0)
 ADJACENCY[2, 9] = 2.0  # in one direction
 JOINED = undirected(ADJACENCY)[np.ix_(ROWS, ROWS)]
+FRAME["cites"] = [np.flatnonzero(row).tolist() for row in np.triu(LINKED)]
 NEAR = neighbour_weights(T[:, None], 5, 0.5)
 NEAR_BOTH = neighbour_weights(TS, 3, 0.5)
 UNIT = VECTORS - VECTORS.mean(axis=0)
@@ -101,6 +102,11 @@ CONTRACT = {
         rbf(T, 2.0) + 0.5 * EYE,
         0.5 * EYE,
     ),
+    "on columns, with noise that grows": (
+        k.OnColumns((gp.DotProduct(sigma_0=1.5) + gp.WhiteKernel(0.5)) ** 2, "t", "s"),
+        (TS @ TS.T + 1.5**2 + 0.5 * EYE) ** 2,
+        np.diag((np.diagonal(TS @ TS.T) + 2.75) ** 2 - (np.diagonal(TS @ TS.T) + 2.25) ** 2),
+    ),
     "periodic": (
         k.Periodic("t", period=3.0, length_scale=0.7),
         np.exp(-2 * (np.sin(np.pi * np.subtract.outer(T, T) / 3.0) / 0.7) ** 2),
@@ -120,6 +126,11 @@ CONTRACT = {
     "must-link and time": (
         k.MustLink("who") + k.RBF("t", length_scale=2.0),
         np.equal.outer(WHO, WHO) + EYE + rbf(T, 2.0),
+        EYE,
+    ),
+    "must-link within time": (
+        k.MustLink("who") * k.RBF("t", length_scale=2.0),
+        (np.equal.outer(WHO, WHO) + EYE) * rbf(T, 2.0),
         EYE,
     ),
     "linear": (k.Linear("t"), products(T), 0),
@@ -158,7 +169,17 @@ CONTRACT = {
         (LINKED + 3.0 * EYE) * np.equal.outer(WHO, WHO),
         0,
     ),
+    "graph by place within time": (
+        k.Graph("cites") * k.RBF("t", length_scale=2.0),
+        smooth(LINKED) * rbf(T, 2.0),
+        None,
+    ),
     "neighbours": (k.NearestNeighbors(5, on="t", bandwidth=0.5), smooth(NEAR), None),
+    "neighbours within groups": (
+        k.NearestNeighbors(5, on="t", bandwidth=0.5) * k.Categorical("who"),
+        smooth(NEAR) * np.equal.outer(WHO, WHO),
+        None,
+    ),
     "neighbours, two columns": (
         k.NearestNeighbors(3, on=["t", "s"], bandwidth=0.5, form="direct", diagonal=9.0),
         NEAR_BOTH + 9.0 * EYE,
@@ -208,7 +229,9 @@ PRIOR = {
     "graph, adjacency": prior_variance(JOINED),
     "graph, adjacency in order": prior_variance(JOINED),
     "graph and time": prior_variance(LINKED) + 1.0,
+    "graph by place within time": prior_variance(LINKED),
     "neighbours": prior_variance(NEAR),
+    "neighbours within groups": prior_variance(NEAR),
 }
 
 
@@ -255,8 +278,9 @@ def test_operator_is_the_gram_matrix(row, bound):
 def test_a_part_of_the_gram_matrix_can_be_had(row, bound):
     _, expected, _ = row
     some = np.array([7, 2, 5])
-    found = bound.between(some, some) + bound.own_part * np.eye(3)
-    assert_allclose(found, expected[np.ix_(some, some)], rtol=1e-10, atol=1e-12)
+    shared, own = bound.between(some, some), bound.own_variances()[some]
+    assert_allclose(shared + np.diag(own), expected[np.ix_(some, some)], rtol=1e-10, atol=1e-12)
+    assert_allclose(bound.shared_variances()[some], np.diagonal(shared), rtol=1e-10, atol=1e-12)
 
 
 def test_training_documents_seen_again_are_as_similar_as_before(row, bound):
@@ -275,8 +299,8 @@ def test_training_documents_seen_again_are_as_similar_as_before(row, bound):
 
 
 def test_own_variances_are_the_diagonal(name, row, bound):
-    if name.startswith("neighbours"):
-        pytest.skip("documents that come again are their own nearest neighbours")
+    if name.startswith(("neighbours", "graph by place")):
+        pytest.skip("documents that come again hang on those that they were")
     _, expected, _ = row
     for new in (bound.training, *([bound.read(Documents(D, FRAME))] if row[2] is not None else [])):
         assert_allclose(bound.own_gram(new, joint=False), np.diagonal(expected), rtol=1e-10)
@@ -307,7 +331,7 @@ def test_what_is_saved_restores_the_kernel(row, bound):
 
 def test_documents_of_one_group_cannot_be_told_apart(bound):
     """But for what each has for itself alone."""
-    labels, G = bound.labels(), bound.gram() - bound.own_part * np.eye(D)
+    labels, G = bound.labels(), bound.gram() - np.diag(bound.own_variances())
     for label in np.unique(labels):
         (members,) = np.nonzero(labels == label)
         alike = np.repeat(G[members[:1]], len(members), axis=0)
@@ -1128,6 +1152,44 @@ def test_a_sum_inside_of_a_product_keeps_the_variance_of_what_it_misses():
     bound = kernel.bind(Documents(4, frame))
     assert_allclose(bound.structure.to_dense(), bound.gram(), atol=1e-9)
     assert_allclose(np.diagonal(bound.gram()), 2.0)
+
+
+def test_what_a_linear_term_misses_counts_once_inside_of_a_product():
+    frame = pd.DataFrame({"z": [np.nan, np.nan, 1.0, 2.0, 4.0], "g": list("aabba"), "x": range(5)})
+    kernel = (k.Linear("z") + k.Categorical("g")) * k.RBF("x", length_scale=2.0)
+    Z = standardised(frame["z"], frame["z"]).fillna(0.0)
+    groups = np.equal.outer(frame["g"].to_numpy(), frame["g"].to_numpy())
+    terms = np.outer(Z, Z) + np.diag([1.0, 1.0, 0.0, 0.0, 0.0]) + groups
+    bound = kernel.bind(Documents(5, frame))
+    assert_allclose(bound.structure.to_dense(), terms * rbf(np.arange(5.0), 2.0), atol=1e-12)
+
+
+def test_a_product_with_a_graph_of_many_documents_is_the_product():
+    """Also where a graph's documents are known by their place only."""
+    n, rng = 1100, np.random.default_rng(0)
+    A = np.zeros((n, n))
+    A[np.arange(n)[:, None], rng.integers(0, n, (n, 2))] = 1.0
+    frame = pd.DataFrame({"t": rng.random(n), "links": [np.flatnonzero(row) for row in A]})
+    kernel = k.Graph("links") * k.RBF("t", length_scale=3.0)
+    expected = smooth(undirected(A)) * rbf(frame["t"].to_numpy(), 3.0)
+    found = kernel.bind(Documents(n, frame)).structure.to_dense()
+    assert np.abs(found - expected).max() < 2e-3 * expected.max()
+
+
+def test_a_product_with_a_graph_is_refused_before_it_is_written_out(monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 1024)  # a megabyte
+    n = 2500
+    frame = pd.DataFrame({"id": np.arange(n), "links": np.arange(n) - 1, "g": np.arange(n) % 3})
+    with pytest.warns(UserWarning, match="1 of"):
+        bound = (k.Graph("links", id="id") * k.Categorical("g")).bind(Documents(n, frame))
+    tracemalloc.start()
+    with pytest.raises(
+        ValueError, match=r"Graph\('links'.* \* Categorical\('g'\) tells 2,500"
+    ) as refusal:
+        _ = bound.operator
+    assert tracemalloc.get_traced_memory()[1] < 8 * n**2
+    tracemalloc.stop()
+    assert "Merge rare levels" not in str(refusal.value)  # one remedy is enough
 
 
 # New documents that only seem to have names

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel, Learnable
+from gptm.kernels.base import BoundKernel, Documents, Kernel, Learnable, check_memory
 from gptm.kernels.points import PointBound
 from gptm.operators import (
     Placement,
@@ -133,6 +133,9 @@ class SumBound(CompositeBound):
     def own_part(self) -> float:
         return sum(bound.own_part for bound in self.bounds)
 
+    def own_variances(self) -> Array:
+        return np.sum([bound.own_variances() for bound in self.bounds], axis=0)
+
     def shared_variances(self) -> Array:
         return np.sum([bound.shared_variances() for bound in self.bounds], axis=0)
 
@@ -177,6 +180,9 @@ class ScaledBound(CompositeBound):
     def own_part(self) -> float:
         return self.kernel.scale * self.bounds[0].own_part
 
+    def own_variances(self) -> Array:
+        return self.kernel.scale * self.bounds[0].own_variances()
+
     def shared_variances(self) -> Array:
         return self.kernel.scale * self.bounds[0].shared_variances()
 
@@ -199,10 +205,14 @@ class ProductBound(CompositeBound, PointBound):
     Of the factors' parameters, those are learnt that are parameters of a function of two documents' values.
     """
 
+    @cached_property
+    def structure(self) -> Structure:
+        if any(bound.structure.graphs for bound in self.bounds):  # which are written out here
+            check_memory(self.n, self.kernel)
+        return super().structure
+
     def _open_in(self, bound: BoundKernel) -> list[Learnable]:
-        """One with a variance of its own has no derivative here."""
-        alone = any(part.own_part for part in self.bounds)
-        return bound.learnables() if isinstance(bound, PointBound) and not alone else []
+        return bound.learnables() if isinstance(bound, PointBound) else []
 
     def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
         found = []
@@ -214,28 +224,25 @@ class ProductBound(CompositeBound, PointBound):
         return found
 
     def labels(self) -> np.ndarray:
-        if any(bound.own_part for bound in self.bounds):
-            return np.arange(self.n)  # what is whose own depends on the document then
         return _joint_labels(self.bounds)
 
     def alone(self) -> np.ndarray:
         return np.any([bound.alone() for bound in self.bounds], axis=0)
 
-    def shared_variances(self) -> Array:
-        return np.prod([b.shared_variances() + b.own_part for b in self.bounds], axis=0)
-
     def own_variances(self) -> Array:
-        """A sum among the factors may miss values in some of its terms: these leave a document to itself."""
-        own = super().own_variances()
-        total = self.own_gram(self.training, joint=False)
-        missing = total - self.shared_variances()
-        some = ~self.alone() & (missing > 1e-9 * total)  # and not mere rounding
-        own[some] += missing[some]
-        return own
+        """All of its variance but what it shares in every factor."""
+        shared = [bound.shared_variances() for bound in self.bounds]
+        own = [bound.own_variances() for bound in self.bounds]
+        return np.prod(np.add(shared, own), axis=0) - np.prod(shared, axis=0)
+
+    def shared_variances(self) -> Array:
+        return np.prod([bound.shared_variances() for bound in self.bounds], axis=0)
+
+    def gram(self) -> Array:
+        return np.prod([bound.gram() for bound in self.bounds], axis=0)
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
-        same = np.equal.outer(rows, others)
-        return np.prod([b.between(rows, others) + b.own_part * same for b in self.bounds], axis=0)
+        return np.prod([bound.between(rows, others) for bound in self.bounds], axis=0)
 
     def cross_gram(self, new: list[Any], rows: np.ndarray | None = None) -> Array:
         pairs = zip(self.bounds, new, strict=True)

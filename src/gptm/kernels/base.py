@@ -245,8 +245,9 @@ class BoundKernel(ABC):
 
     def solver(self, like: Operator | None = None) -> Operator:
         """How to solve with it; `like` is the operator of the same kernel with other parameters."""
+        structure = self.structure  # whose refusals name a remedy of their own
         try:
-            return build_operator(self.structure, like)
+            return build_operator(structure, like)
         except TooLarge as error:
             remedy = "Merge rare levels of a category into one, round columns, or leave a term out."
             raise TooLarge(f"{error} {remedy}") from None
@@ -270,22 +271,22 @@ class BoundKernel(ABC):
 
         return ScaledBound(Scaled(factor, self.kernel), [self])
 
-    # Written out: for products of kernels, for sampling, and for tests.
+    # Written out, 𝒦 = between + diag(own_variances): for products of kernels, for sampling, and for tests.
 
     def labels(self) -> np.ndarray:
         """(D,) integers, equal for training documents that the kernel cannot tell apart.
 
-        What a document has for itself alone, `own_part`, does not count.
+        What a document has for itself alone does not count.
         """
         return np.arange(self.n)
 
     def alone(self) -> np.ndarray:
-        """(D,) whether a training document has nothing in common with any other, for want of a value."""
+        """(D,) whether a training document has nothing in common with any other, as for want of a value."""
         return np.zeros(self.n, dtype=bool)
 
     @property
     def own_part(self) -> float:
-        """The part of every document's variance that it shares with no other document."""
+        """The part of every document's variance, of new ones too, that it shares with no other document."""
         return 0.0
 
     def gram(self) -> Array:
@@ -297,15 +298,21 @@ class BoundKernel(ABC):
         check_memory(self.n, self.kernel)
         return self.structure.to_dense()
 
+    def own_variances(self) -> Array:
+        """(D,) what of each training document's variance it shares with no other document."""
+        return self.structure.own
+
     def shared_variances(self) -> Array:
-        """(n,) what of each training document's variance others may share."""
-        variances = self.own_gram(self.training, joint=False) - self.own_part
-        return np.where(self.alone(), 0.0, variances)
+        """(D,) the rest of it: the diagonal of `between`."""
+        features = self.structure.features
+        return np.zeros(self.n) if features is None else features.row_squares()
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
-        """Training documents against training documents, each pair taken as two, without `own_part`."""
-        found = self._written_out[np.ix_(rows, others)]
-        return found - self.own_part * np.equal.outer(rows, others)
+        """Training documents against training documents, each pair taken as two, without what is their own."""
+        features = self.structure.features
+        if features is None:
+            return np.zeros((len(rows), len(others)))
+        return features.take(rows).to_dense() @ features.take(others).to_dense().T
 
     def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> Array:
         """(n, m) new documents against training documents, or some of them."""

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from gptm._warnings import warn
 from gptm.kernels.base import Documents, Kernel, Learnable, nothing_to_learn
 from gptm.kernels.points import PointBound
 from gptm.metadata import check_same_kind, column, is_date, numbers, parse_days
+
+_SOME = 256  # points that are compared with each other where only each with itself is asked for
 
 
 class _ColumnKernel(Kernel):
@@ -37,6 +40,10 @@ class _ColumnKernel(Kernel):
     def settle(self, points: Array) -> "_ColumnKernel":
         """The same kernel with open parameters filled from the training points."""
         return self
+
+    def noise(self, points: Array) -> Array:
+        """(n,) how much more a document varies than it shares with another one at the same point."""
+        return np.zeros(len(points))
 
     def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
         """(n, columns) numbers, a row with a NaN is missing; and which columns hold dates."""
@@ -143,12 +150,17 @@ class ColumnBound(PointBound):
 
     @property
     def own_part(self) -> float:
-        """White noise, by which two documents at the same point are less alike than one is to itself."""
-        here = self.points[~np.isnan(self.points).any(1)][:1]
-        if len(here) == 0:
-            return 0.0
-        twice = self._covariance(np.repeat(here, 2, axis=0))
-        return float(twice[0, 0] - twice[0, 1])
+        return float(self._noise.min()) if len(self._noise) else 0.0
+
+    def own_variances(self) -> Array:
+        own = np.full(self.n, self._prior_variance())
+        own[~self.alone()] = self._noise
+        return own
+
+    @cached_property
+    def _noise(self) -> Array:
+        """By how much documents with values vary beyond what another one at the same point shares."""
+        return self.kernel.noise(self.points[~self.alone()])
 
     def _prior_variance(self) -> float:
         """A document whose values are missing varies as much as a training document on average."""
@@ -188,6 +200,18 @@ class OnColumns(_ColumnKernel):
 
     def covariance(self) -> gp.Kernel:
         return self.kernel
+
+    def noise(self, points: Array) -> Array:
+        """White noise, which scikit-learn leaves out between two sets of points."""
+        shared = [
+            np.diagonal(self.kernel(some, some))
+            for some in np.split(points, range(_SOME, len(points), _SOME))
+        ]
+        total = self.kernel.diag(points)
+        noise, rounding = total - np.concatenate(shared), 1e-9 * total.max(initial=0.0)
+        # The same for all, or none, is solved the quicker way; rounding must not hide it.
+        noise = np.where(noise > rounding, noise, 0.0)
+        return np.full(len(noise), noise.mean()) if np.ptp(noise) <= rounding else noise
 
 
 class _LengthScaled(_ColumnKernel):

@@ -194,6 +194,12 @@ class NetworkBound(BoundKernel):
         """Known, where a trace would be estimated."""
         return 1.0 if self.kernel.form == "smooth" else self._variance
 
+    def shared_variances(self) -> Array:
+        return np.diagonal(self._written_out)
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return self._written_out[np.ix_(rows, others)]
+
     @property
     def training(self) -> NewNodes:
         return NewNodes(csr_matrix((self.n, self.n)), np.arange(self.n))

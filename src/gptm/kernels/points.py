@@ -50,8 +50,11 @@ class PointBound(BoundKernel):
         return Structure(self.n, Features([Block(pointers, table)]), own)
 
     def own_variances(self) -> Array:
-        """(n,) what each training document shares with no other."""
         return np.where(self.alone(), self.own_gram(self.training, joint=False), self.own_part)
+
+    def shared_variances(self) -> Array:
+        total = self.own_gram(self.training, joint=False)
+        return np.where(self.alone(), 0.0, total - self.own_variances())
 
     def place(self, new: Any, joint: bool = False) -> Placement:
         total = self.own_gram(new, joint)
@@ -103,9 +106,8 @@ class PointBound(BoundKernel):
             return self.between(first[rows], first[others])
 
         if self.surely_definite and m > factors.DENSE:
-            variances = self.own_gram(self.training, joint=False)[first] - self.own_part
             max_rank = min(m // 3, factors.MAX_RANK)
-            found, left = factors.incomplete(covariance, variances, max_rank)
+            found, left = factors.incomplete(covariance, self.shared_variances()[first], max_rank)
             if left <= factors.TOL:
                 return found
             if left <= 0.01 and m > _LARGE:
