@@ -1209,6 +1209,29 @@ def test_a_new_table_that_merely_counts_names_no_training_document():
     assert again.same.tolist() == [0, 1]
 
 
+class PolarsTable:
+    """As much of polars as is used of it."""
+
+    def __init__(self, **columns):
+        self.columns = list(columns)
+        self._values = columns
+
+    def to_dict(self, *, as_series):
+        assert not as_series
+        return self._values
+
+
+def test_links_by_number_in_a_table_without_index_are_warned_of():
+    table = PolarsTable(links=[[1], [2], [0]], id=[0, 1, 2])
+    frame = as_frame(table, 3)
+    with pytest.warns(UserWarning, match=r"polars table has no index.*id="):
+        k.Graph("links").bind(Documents(3, frame))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        k.Graph("links", id="id").bind(Documents(3, frame))
+        k.Graph("links").bind(Documents(3, as_frame(table.to_dict(as_series=False), 3)))
+
+
 # Columns as pyarrow has them, and dates beyond nanoseconds
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from gptm._types import Array
 
+RENUMBERED = "renumbered"  # mark of tables whose rows, when some are selected, are counted anew
 _EPOCH = pd.Timestamp("1970-01-01")
 _DAY = pd.Timedelta(days=1)
 _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
@@ -46,6 +47,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
         metadata, "columns"
     ):  # polars, without needing it
         frame = pd.DataFrame(metadata.to_dict(as_series=False))
+        frame.attrs[RENUMBERED] = True
     else:
         raise ValueError(
             "metadata must be a pandas or polars DataFrame or a dict of columns; got "

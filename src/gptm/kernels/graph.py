@@ -16,7 +16,7 @@ from gptm.kernels.network import (
     NewNodes,
     symmetrised,
 )
-from gptm.metadata import column, level_names, link_lists
+from gptm.metadata import RENUMBERED, column, level_names, link_lists
 from gptm.operators import pointing
 
 
@@ -29,8 +29,9 @@ class Graph(NetworkKernel):
         Column of the metadata with the ids of the documents that a document links to: a list, one id, or text with
         ids between commas, semicolons, bars or spaces. Missing means no links.
     id : str, optional
-        Column with the documents' own ids; without it the index of the table. With `adjacency`: column with a
-        document's row in the matrix.
+        Column with the documents' own ids; without it the index of the table (a polars table has none: its rows
+        are counted, and counted anew once some are selected). With `adjacency`: column with a document's row in the
+        matrix.
     adjacency : sparse or dense array of shape (n, n), optional
         Instead of a column: weights of links, none negative. Without `id` its rows are the training documents in order;
         with it the matrix may cover documents that come later.
@@ -208,6 +209,11 @@ def _bind_links(kernel: Graph, documents: Documents) -> LinkBound:
     targets = [{position[name] for name in names if name in position} for names in links]
     _report(kernel, links, ids, awaited)
     positional = kernel.id is None and _numbered(frame)
+    if positional and frame.attrs.get(RENUMBERED):
+        warn(
+            f"{kernel!r}: a polars table has no index, so {kernel.column!r} is read as numbers of its rows. They are "
+            "wrong once rows are selected, as in cross-validation; name a column with the documents' ids, id=."
+        )
     return LinkBound(kernel, _edges(targets, documents.n), ids, awaited, positional)
 
 

@@ -27,7 +27,8 @@ class MustLink(Kernel):
         Column of the metadata with labels; missing or -1 means unlabelled. Without it, and without `pairs`, the
         labels are `y` of `fit`, and every document at transform is unlabelled.
     pairs : sequence of (int, int), optional
-        Positions of training documents that belong together; what is linked through others is linked too.
+        Positions of training documents that belong together; what is linked through others is linked too. Where
+        rows are selected, as in scikit-learn's cross-validation, positions are those of other documents: use a column.
     gamma : float, default=1.0
         Covariance of linked documents.
     diagonal : float, optional
