@@ -712,6 +712,7 @@ DATE_FORMS = {
     "seconds": pd.Series(DATES).astype("datetime64[s]"),
     "array": np.array(DATES, dtype="datetime64[D]"),
     "strings": DATES,
+    "eight digits": [date.replace("-", "") for date in DATES],
     "strings with time": [f"{date}T00:00:00" for date in DATES],
     "strings in UTC": [f"{date}T00:00:00Z" for date in DATES],
     "strings with offsets": ["2020-01-31T02:00+02:00", *(f"{date}T00:00Z" for date in DATES[1:])],
@@ -768,6 +769,36 @@ def test_numbers_written_as_strings_are_numbers(values):
     assert_allclose(gram, kernel.bind(Documents(3, as_numbers)).gram(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("values", [["20150101", "20151301"], [20150101, 20160101]])
+def test_eight_digits_that_are_no_dates_are_numbers(values):
+    found = numbers(pd.Series(values), "x")
+    assert_array_equal(found, [float(value) for value in values])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda column: k.RBF(column, length_scale=100.0),
+        k.Linear,
+        lambda column: k.NearestNeighbors(2, on=column),
+    ],
+)
+def test_text_that_may_be_numbers_or_dates_is_what_it_was_in_training(make):
+    dated = pd.DataFrame({"x": ["2015", "2016-02-01", "2016-03-01", "20170101", "2018"]})
+    bound = make("x").bind(Documents(5, dated))
+    together = bound.cross_gram(bound.read(Documents(5, dated)))
+    for row in range(5):
+        alone = bound.read(Documents(1, dated[row : row + 1]))
+        assert_array_equal(bound.cross_gram(alone)[0], together[row])
+    numbered = pd.DataFrame({"x": ["2015", "2016", "20150101", "4.5", "7"]})
+    bound = make("x").bind(Documents(5, numbered))
+    together = bound.cross_gram(bound.read(Documents(5, numbered)))
+    alone = bound.read(Documents(1, numbered[2:3]))
+    assert_array_equal(bound.cross_gram(alone)[0], together[2])
+    with pytest.raises(ValueError, match="held numbers when the model was fitted, and holds dates"):
+        bound.read(Documents(1, dated[1:2]))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float32", "boolean", "bool", "object"])
 def test_numbers_of_any_type(dtype):
     values = pd.Series([0, 1, 1, 0]).astype(dtype)
@@ -792,6 +823,7 @@ MISSING = {
     "nan": pd.Series([0.0, np.nan, 2.0, 3.0]),
     "none": pd.Series([0.0, None, 2.0, 3.0], dtype=object),
     "na": pd.Series([0, pd.NA, 2, 3], dtype="Int64"),
+    "nat among objects": pd.Series([0.0, pd.NaT, 2.0, 3.0], dtype=object),
     "nat": pd.Series(pd.to_datetime(["1970-01-01", None, "1970-01-03", "1970-01-04"])),
     "string dates": pd.Series(["1970-01-01", None, "1970-01-03", "1970-01-04"]),
     "date objects": pd.Series([datetime.date(1970, 1, d) if d != 2 else None for d in range(1, 5)]),

@@ -16,7 +16,7 @@ from gptm._validation import is_real
 from gptm._warnings import warn
 from gptm.kernels.base import Documents, Kernel, Learnable, nothing_to_learn
 from gptm.kernels.points import PointBound
-from gptm.metadata import check_same_kind, column, is_date, numbers, parse_days
+from gptm.metadata import parse_days, read_points
 
 _SOME = 256  # points that are compared with each other where only each with itself is asked for
 
@@ -45,14 +45,8 @@ class _ColumnKernel(Kernel):
         """(n,) how much more a document varies than it shares with another one at the same point."""
         return np.zeros(len(points))
 
-    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
-        """(n, columns) numbers, a row with a NaN is missing; and which columns hold dates."""
-        series = [column(frame, name, repr(self)) for name in self.columns]
-        values = [numbers(one, name) for one, name in zip(series, self.columns, strict=True)]
-        return np.column_stack(values), np.array([is_date(one) for one in series])
-
     def bind(self, documents: Documents) -> "ColumnBound":
-        points, dates = self.read(documents.frame)
+        points, dates = read_points(documents.frame, self.columns, repr(self))
         if np.isnan(points).any(axis=1).all() and len(points) > 0:
             names = ", ".join(map(repr, self.columns))
             raise nothing_to_learn(self, f"every row misses a value in {names}")
@@ -117,9 +111,7 @@ class ColumnBound(PointBound):
     def read(self, new: Documents) -> Array:
         if new.frame is None:
             return np.full((new.n, self.points.shape[1]), np.nan)
-        points, dates = self.kernel.read(new.frame)
-        check_same_kind(self.kernel.columns, dates, self.dates, points)
-        return points
+        return read_points(new.frame, self.kernel.columns, repr(self.kernel), self.dates)[0]
 
     def cross_gram(self, new: Array, rows: np.ndarray | None = None) -> Array:
         points = self.points if rows is None else self.points[rows]
