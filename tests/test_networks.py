@@ -122,6 +122,34 @@ def test_one_id_per_document(missing):
     assert_allclose(bind(k.Graph("links", id="id"), frame).gram(), smooth(chain), rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["post {}", "Doe, J. ({})", "a;{}", "1, {}; x|y"])
+@pytest.mark.parametrize("mark", ["; ", "|", " ", None])
+def test_ids_that_hold_spaces_and_commas(name, mark):
+    """Are found as a whole, and between marks that they do not hold."""
+    names = [name.format(number) for number in range(4)]
+    links = [names[1], f" {names[2]} ", names[3], name.format(99)]
+    edges = np.diag([1.0, 1.0, 1.0], 1)
+    if mark is not None and mark.strip() not in name and (mark.strip() or " " not in name):
+        links[0] = mark.join([names[1], names[3]])
+        edges[0, 3] = 1.0
+    frame = pd.DataFrame({"links": links, "id": names})
+    with pytest.warns(UserWarning, match="1 of"):
+        bound = k.Graph("links", id="id").bind(Documents(4, frame))
+    assert_allclose(bound.gram(), smooth(undirected(edges)), rtol=1e-9)
+    new = read(bound, pd.DataFrame({"links": [names[2], None], "id": ["x", name.format(99)]}))
+    assert_array_equal(new.edges.toarray(), np.eye(4)[[2, 3]])
+
+
+def test_one_id_with_a_space_does_not_change_how_others_are_read():
+    frame = pd.DataFrame({"links": ["b c", "c", "one more"], "id": ["a", "b", "c"]})
+    more = pd.DataFrame({"links": [None], "id": ["one more"]})
+    with pytest.warns(UserWarning, match="lead to ids"):
+        bound = k.Graph("links", id="id").bind(Documents(3, frame))
+    assert bound.links.toarray()[0].tolist() == [0, 1, 1]
+    bound = bind(k.Graph("links", id="id"), pd.concat([frame, more], ignore_index=True))
+    assert bound.links.toarray().tolist() == [[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0] * 4]
+
+
 @pytest.mark.parametrize(
     ("ids", "links"),
     [

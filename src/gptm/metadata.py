@@ -1,7 +1,7 @@
 """Side information as columns: what users pass in, read into numbers with NaN for what is missing."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 from gptm._types import Array
 
 RENUMBERED = "renumbered"  # mark of tables whose rows, when some are selected, are counted anew
+_MARKS = [r"\s", ",", ";", r"\|"]  # between ids in a text
 _EPOCH = pd.Timestamp("1970-01-01")
 _DAY = pd.Timedelta(days=1)
 _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
@@ -270,17 +271,24 @@ def is_missing(value: Any) -> bool:
     return np.ndim(value) == 0 and not isinstance(value, set | frozenset) and bool(pd.isna(value))
 
 
-def link_lists(values: pd.Series) -> list[list[str]]:
+def link_lists(values: pd.Series, ids: Iterable[str | None] = ()) -> list[list[str]]:
     """Ids that each document links to, as text; none where the value is missing.
 
-    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces.
+    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces. Where `ids`
+    of documents hold such marks themselves, text is cut at the others, unless that finds fewer of them.
     """
-    return [_links(value) for value in values]
+    known = {name for name in ids if name is not None}
+    held = set().union(*map(str.strip, known))
+    marks = [mark for mark in _MARKS if not any(re.match(mark, one) for one in held)]
+    readings = [marks, _MARKS] if len(marks) < len(_MARKS) else [_MARKS]
+    cuts = [re.compile("|".join(one) or "$") for one in readings]
+    return [_links(value, cuts, known) for value in values]
 
 
-def _links(value: Any) -> list[str]:
+def _links(value: Any, cuts: list[re.Pattern[str]], known: set[str]) -> list[str]:
     if isinstance(value, str):
-        return [part for part in re.split(r"[\s,;|]+", value) if part]
+        readings = [[part for part in map(str.strip, cut.split(value)) if part] for cut in cuts]
+        return max(readings, key=lambda parts: sum(part in known for part in parts))
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)  # the same order in every process
     if isinstance(value, list | tuple | np.ndarray | pd.Series | pd.api.extensions.ExtensionArray):
