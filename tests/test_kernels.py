@@ -582,6 +582,35 @@ def test_categories_with_no_value_at_all_are_refused():
         k.Categorical(3)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "values", "words"),
+    [
+        (k.Categorical("x"), ["a"] * 5, "same value in 'x'"),
+        (k.Categorical("x"), [*"abcd", None], "no two documents have the same value in 'x'"),
+        (k.RBF("x"), [3.0, *[np.nan] * 4], "same value in 'x'"),
+        (k.NearestNeighbors(2, on="x"), [3.0] * 5, "same value in 'x'"),
+        (k.NearestNeighbors(2, on="x"), [[1.0, 2.0]] * 5, "same vector in 'x'"),
+        (k.Embedding("x"), [[1.0, 2.0]] * 5, "same vector in 'x'"),
+    ],
+)
+def test_a_column_that_says_nothing_is_warned_of(kernel, values, words):
+    with pytest.warns(UserWarning, match=words):
+        kernel.bind(Documents(5, pd.DataFrame({"x": values})))
+
+
+def test_a_level_beside_missing_ones_says_something():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        k.Categorical("x").bind(Documents(4, pd.DataFrame({"x": ["a", "a", None, None]})))
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_vectors_without_any_direction_are_refused(center):
+    rows = pd.DataFrame({"x": [[0.0, 0.0]] * 5})
+    with pytest.raises(ValueError, match="every vector in 'x' is zero"):
+        k.Embedding("x", center=center).bind(Documents(5, rows))
+
+
 # Must-links
 
 
@@ -641,8 +670,12 @@ def test_must_links_name_what_is_wrong():
         k.MustLink("who", gamma=2.0, diagonal=2.0).bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="gamma must be positive"):
         k.MustLink("who", gamma=0).bind(Documents(D, FRAME))
-    with pytest.raises(ValueError, match="from 0 to 9"):
-        k.MustLink(pairs=[(0, 10)]).bind(Documents(D, FRAME))
+    for wrong in ((0, 10), (-1, 0), ("d0", "d1"), (0, 1, 2), (0.5, 1), 3):
+        with pytest.raises(ValueError, match=r"from 0 to 9; got .*labels"):
+            k.MustLink(pairs=[(0, 1), wrong]).bind(Documents(D, FRAME))
+    for nothing in ([], [(0, 0)], np.zeros((0, 2), dtype=int)):
+        with pytest.raises(ValueError, match="link no two different documents"):
+            k.MustLink(pairs=nothing).bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="pass y to fit"):
         k.MustLink().bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="expected 10, got 2"):

@@ -922,6 +922,7 @@ def test_new_documents_are_no_neighbours_of_each_other():
         assert_array_equal(words.cross_gram(alone)[0], batch[row])
 
 
+@pytest.mark.filterwarnings("ignore:.*same value in 't'")
 @few
 @given(seed=seeds, n=st.integers(2, 12), m=st.integers(1, 15), form=st.sampled_from(FORMS))
 def test_neighbours_make_a_kernel_whatever_the_points(seed, n, m, form):

@@ -439,12 +439,21 @@ def warn_constant(kernel: Kernel, columns: Sequence[str], points: Array) -> None
     constant = [
         name
         for name, values in zip(columns, points.T, strict=True)
-        if len(known := values[~np.isnan(values)]) > 1 and np.ptp(known) == 0
+        if len(known := values[~np.isnan(values)]) and np.ptp(known) == 0
     ]
-    if constant:
+    if constant and len(points) > 1:
         warn(
             f"{kernel!r}: every document has the same value in {', '.join(map(repr, constant))}, so it says nothing "
             "about them. Leave it out, or check the column."
+        )
+
+
+def warn_same_vectors(kernel: Kernel, name: str, rows: Array) -> None:
+    """Say where vectors tell no document from another."""
+    if len(rows) > 1 and (rows == rows[0]).all():
+        warn(
+            f"{kernel!r}: every document has the same vector in {name!r}, so it says nothing about them. Leave it out, "
+            "or check the column."
         )
 
 

@@ -9,7 +9,7 @@ from gptm._arrays import from_sparse_arrays, sparse_arrays
 from gptm._types import Array
 from gptm._validation import check_choice, check_number, is_real
 from gptm.kernels.base import Documents, nothing_to_learn
-from gptm.kernels.columns import checked_columns
+from gptm.kernels.columns import checked_columns, warn_constant, warn_same_vectors
 from gptm.kernels.network import (
     Form,
     NetworkBound,
@@ -107,7 +107,10 @@ class NearestNeighbors(NetworkKernel):
             names = ", ".join(map(repr, self.column_names()))
             raise nothing_to_learn(self, f"every row misses a value in {names}")
         centre, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
-        if not as_vectors:
+        if as_vectors:
+            warn_same_vectors(self, self.column_names()[0], values[there])
+        else:
+            warn_constant(self, self.column_names(), values)
             spread = values[there].std(axis=0)
             centre, scale = values[there].mean(axis=0), np.where(spread > 0, spread, 1.0)
         points = (values - centre) / scale

@@ -9,7 +9,7 @@ import pandas as pd
 
 from gptm._types import Array
 from gptm.kernels.base import BoundKernel, Documents, Kernel, nothing_to_learn
-from gptm.kernels.columns import checked_columns, grid, warn_constant
+from gptm.kernels.columns import checked_columns, grid, warn_constant, warn_same_vectors
 from gptm.metadata import column, read_points, vectors
 from gptm.operators import Block, Features, Placement, Structure
 
@@ -185,6 +185,9 @@ class Embedding(_VectorKernel):
         return found, np.zeros(1, dtype=bool)
 
     def prepare(self, points: Array) -> tuple[Array, Array]:
+        if not points.any():
+            raise nothing_to_learn(self, f"every vector in {self.column!r} is zero")
+        warn_same_vectors(self, self.column, points)
         centre = points.mean(axis=0)
         return (centre if self.center else np.zeros_like(centre)), np.ones_like(centre)
 
