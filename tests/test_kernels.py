@@ -1091,6 +1091,24 @@ def test_on_columns_wants_the_kernel_first():
         k.OnColumns(gp.RBF())
     with pytest.raises(ValueError, match="sklearn"):
         k.OnColumns(k.RBF("t"), "t")
+    with pytest.raises(ValueError, match="CompoundKernel is several"):
+        k.OnColumns(gp.CompoundKernel([gp.RBF(), gp.RBF()]), "t")
+
+
+def test_a_kernel_that_is_no_covariance_is_named():
+    frame = pd.DataFrame(np.random.default_rng(0).random((60, 2)) * 3, columns=["a", "b"])
+    periodic = gp.ExpSineSquared(length_scale=0.7)
+    with pytest.raises(ValueError, match=r"^OnColumns\(.*'a', 'b'\): .*semi-definite.*product"):
+        _ = k.OnColumns(periodic, "a", "b").bind(Documents(60, frame)).operator
+    both = k.OnColumns(periodic, "a") * k.OnColumns(periodic, "b")
+    expected = periodic(frame[["a"]].to_numpy()) * periodic(frame[["b"]].to_numpy())
+    assert_allclose(both.bind(Documents(60, frame)).operator.to_dense(), expected, atol=1e-9)
+    for n in (2, 3):  # looked at by its operator, or as a whole
+        kernel = k.Precomputed(np.ones((3, 3)) - 2.0 * np.eye(3), id="row")
+        with pytest.raises(
+            ValueError, match=r"^Precomputed\(<3 x 3 matrix>, id='row'\): .*semi-def"
+        ):
+            _ = kernel.bind(Documents(n, pd.DataFrame({"row": range(n)}))).operator
 
 
 @pytest.mark.parametrize("kind", [k.RBF, k.Matern])

@@ -3,7 +3,8 @@
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -352,6 +353,15 @@ def nothing_to_learn(kernel: Kernel, why: str) -> ValueError:
     return ValueError(
         f"{kernel!r} has nothing to learn from: {why}. Leave this kernel out, or fill the column."
     )
+
+
+@contextmanager
+def naming(kernel: Kernel, remedy: str = "") -> Iterator[None]:
+    """Errors in here say which kernel they are about, and what else to try."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{kernel!r}: {error} {remedy}".rstrip()) from None
 
 
 def check_memory(n: int, kernel: Kernel) -> None:

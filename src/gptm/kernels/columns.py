@@ -61,6 +61,8 @@ class _ColumnKernel(Kernel):
 class ColumnBound(PointBound):
     """A column kernel over training points. A missing value leaves the document to the prior."""
 
+    if_indefinite = "White noise does not help, as it stands apart; a product of kernels of one column each does."
+
     def __init__(
         self, kernel: _ColumnKernel, points: Array, dates: np.ndarray, learns: bool = False
     ):
@@ -185,6 +187,10 @@ class OnColumns(_ColumnKernel):
             raise ValueError(
                 "OnColumns expects a kernel of sklearn.gaussian_process.kernels first, then column names; got "
                 f"{type(kernel).__name__}."
+            )
+        if isinstance(kernel, gp.CompoundKernel):
+            raise ValueError(
+                "OnColumns expects one kernel, but a CompoundKernel is several side by side; add or multiply them."
             )
         self.kernel = kernel
         self.columns = checked_columns("OnColumns", columns)

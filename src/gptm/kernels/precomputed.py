@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from gptm._types import Array
 from gptm._warnings import warn
-from gptm.kernels.base import Documents, Kernel
+from gptm.kernels.base import Documents, Kernel, naming
 from gptm.kernels.points import PointBound
 from gptm.metadata import column
 from gptm.operators.spectral import check_spectrum
@@ -70,7 +70,8 @@ class Precomputed(Kernel):
                     f"values of column {self.id!r} are not among its {len(values)} rows, {missing.sum()} are missing."
                 )
         if len(values) > n_documents:  # the operator checks the training documents' part only
-            check_spectrum(eigvalsh(values))
+            with naming(self):
+                check_spectrum(eigvalsh(values))
         return PrecomputedBound(self, values, rows)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "PrecomputedBound":
