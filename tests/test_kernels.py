@@ -1013,7 +1013,7 @@ def test_unknown_documents_fall_back_to_the_prior_with_one_warning():
     model = GPTM(2, kernel=k.Precomputed(similarity, id="row"), random_state=0)
     fit_quietly(model, X, metadata={"row": np.arange(20)})
     nothing = np.zeros((4, 6))
-    with pytest.warns(UserWarning, match=r"3 of 4 documents.*prior.*'row'") as caught:
+    with pytest.warns(UserWarning, match=r"2 of 4 documents.*prior.*'row'") as caught:
         theta = model.transform(nothing, metadata={"row": [99, -1, 20, np.nan]})
     assert len(caught) == 1
     assert_allclose(theta[[1, 3]], theta[[0, 0]], rtol=1e-12)
@@ -1056,6 +1056,36 @@ def test_ids_may_come_as_floats_and_repeat():
     twice = kernel.bind(Documents(3, pd.DataFrame({"row": [0, 1, 0]})))
     assert_array_equal(twice.gram(), similarity[np.ix_([0, 1, 0], [0, 1, 0])])
     assert_allclose(twice.operator.to_dense(), twice.gram(), atol=1e-12)
+
+
+@pytest.mark.parametrize("labels", [None, range(24), pd.date_range("2020", periods=24)])
+def test_ids_are_matched_by_their_names(labels):
+    _, similarity = two_groups()
+    matrix = similarity if labels is None else pd.DataFrame(similarity, labels, labels)
+    ids = np.arange(24) if labels is None else pd.Index(labels)
+    for column in (ids, ids.astype(str), pd.Series(ids).astype(object)):
+        frame = pd.DataFrame({"row": column})[::-2]
+        if isinstance(labels, pd.DatetimeIndex) and column is not ids:
+            frame["row"] = [str(pd.Timestamp(one)) for one in frame["row"]]
+        bound = k.Precomputed(matrix, id="row").bind(Documents(12, frame))
+        assert_array_equal(bound.gram(), similarity[::-2, ::-2])
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_table_may_have_its_columns_in_another_order(as_text):
+    rows, columns = np.arange(12), np.random.default_rng(0).permutation(12)
+    matrix = pd.DataFrame(SIMILARITY, rows, rows)[columns]
+    matrix = matrix.rename(columns=str) if as_text else matrix  # as from a file
+    bound = k.Precomputed(matrix, id="row").bind(Documents(D, FRAME))
+    assert_array_equal(bound.gram(), SIMILARITY[np.ix_(ROWS, ROWS)])
+
+
+def test_only_ids_that_are_given_are_missed():
+    bound = k.Precomputed(SIMILARITY, id="row").bind(Documents(D, FRAME))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = bound.read(Documents(3, pd.DataFrame({"row": [None, 2, None]})))
+    assert rows.tolist() == [-1, 2, -1]
 
 
 def test_a_training_document_outside_the_matrix_is_refused():
