@@ -439,6 +439,14 @@ def test_parameters_are_set_by_name():
     assert repr(product) == "RBF('t') * Matern('s', length_scale=1.0)"
     columns = k.OnColumns(gp.RBF(1.0), "t").set_params(kernel__length_scale=4.0)
     assert columns.get_params()["kernel__length_scale"] == 4.0
+    scaled = (2.0 * k.RBF("t")).set_params(kernel__nu=2.5, kernel=k.Matern("s"), scale=3.0)
+    assert repr(scaled) == "3.0 * Matern('s', nu=2.5)"
+    total = (2.0 * k.RBF("t") + k.Identity()).set_params(
+        k1__kernel__nu=2.5, k1__kernel=k.Matern("s")
+    )
+    assert repr(total) == "2.0 * Matern('s', nu=2.5) + Identity()"
+    assert k.RBF("t").set_params(columns="date") == k.RBF("date")
+    assert k.RBF("t").set_params(columns=["date", "s"]) == k.RBF("date", "s")
     for wrong in ("k3", "k1__scale", "lengthscale"):
         with pytest.raises(ValueError, match=wrong.split("__")[-1]):
             kernel.set_params(**{wrong: 1.0})

@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel, Learnable, check_memory
+from gptm.kernels.base import (
+    BoundKernel,
+    Documents,
+    Kernel,
+    Learnable,
+    check_memory,
+    split_params,
+)
 from gptm.kernels.points import PointBound
 from gptm.operators import (
     Placement,
@@ -370,16 +377,15 @@ def _numbered_params(kernel: Composite, name: str, deep: bool) -> dict[str, Any]
 
 def _set_numbered(kernel: Composite, name: str, params: dict[str, Any]) -> tuple[Kernel, ...]:
     """The parts after setting parameters by the names that `_numbered_params` gives them."""
-    changed = list(params.get(name, kernel.parts))
+    whole, inside = split_params(params)
+    changed = list(whole.pop(name, kernel.parts))
     positions = {f"k{i}": i - 1 for i in range(1, len(changed) + 1)}
-    # Whole parts first, then what is inside of them.
-    for key in sorted(params.keys() - {name}, key=lambda key: "__" in key):
-        head, _, rest = key.partition("__")
-        if head not in positions:
-            valid = sorted([name, *positions])
-            raise ValueError(f"{kernel!r} has no parameter {head!r}; it has {valid}.")
-        if rest:
-            changed[positions[head]].set_params(**{rest: params[key]})
-        else:
-            changed[positions[head]] = params[key]
+    unknown = (whole.keys() | inside.keys()) - positions.keys()
+    if unknown:
+        valid = sorted([name, *positions])
+        raise ValueError(f"{kernel!r} has no parameter {min(unknown)!r}; it has {valid}.")
+    for key, part in whole.items():
+        changed[positions[key]] = part
+    for key, rest in inside.items():
+        changed[positions[key]].set_params(**rest)
     return tuple(changed)

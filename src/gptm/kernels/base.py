@@ -79,16 +79,15 @@ class Kernel(ABC):
     def set_params(self, **params: Any) -> "Kernel":
         """Set parameters by name; `outer__inner` reaches into nested kernels."""
         valid = self.get_params(deep=False)
-        for key, value in params.items():
-            name, _, rest = key.partition("__")
-            if name not in valid:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {sorted(valid)}."
-                )
-            if rest:
-                valid[name].set_params(**{rest: value})
-            else:
-                setattr(self, name, value)
+        whole, inside = split_params(params)
+        unknown = (whole.keys() | inside.keys()) - valid.keys()
+        if unknown:
+            raise ValueError(
+                f"{type(self).__name__} has no parameter {min(unknown)!r}; it has {sorted(valid)}."
+            )
+        vars(self).update(vars(self.replace(**whole)))  # as the constructor takes them
+        for name, rest in inside.items():
+            getattr(self, name).set_params(**rest)
         return self
 
     @classmethod
@@ -98,7 +97,8 @@ class Kernel(ABC):
         positional: list[Any] = []
         for parameter in cls._signature():
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                positional.extend(keywords.pop(parameter.name))
+                given = keywords.pop(parameter.name)
+                positional.extend((given,) if isinstance(given, str) else given)
             elif parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
                 positional.append(keywords.pop(parameter.name))
         return cls(*positional, **keywords)
@@ -163,6 +163,19 @@ class Kernel(ABC):
             return self
         other = _as_kernel(other)
         return other + self if isinstance(other, Kernel) else NotImplemented
+
+
+def split_params(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Parameters themselves, and by their names those inside of them, which are to be set after them."""
+    whole: dict[str, Any] = {}
+    inside: dict[str, dict[str, Any]] = {}
+    for key, value in params.items():
+        name, _, rest = key.partition("__")
+        if rest:
+            inside.setdefault(name, {})[rest] = value
+        else:
+            whole[name] = value
+    return whole, inside
 
 
 def _as_kernel(value: Any) -> Any:
