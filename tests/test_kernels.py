@@ -393,6 +393,15 @@ def test_representation_reads_like_the_formula(row):
         (0.5 * (k.RBF("a") + k.Identity()), "0.5 * (RBF('a') + Identity())"),
         (0.5 * k.RBF("a") + k.Identity() * 0.25, "0.5 * RBF('a') + 0.25 * Identity()"),
         (k.Precomputed(np.eye(3), id="row"), "Precomputed(<3 x 3 matrix>, id='row')"),
+        (k.Precomputed(np.eye(30).tolist()), "Precomputed(<30 values>)"),
+        (k.RBF("a", "b", length_scale=np.ones(2)), "RBF('a', 'b', length_scale=[1.0, 1.0])"),
+        (k.Matern("a", nu=np.float64(0.5)), "Matern('a', nu=0.5)"),
+        (k.MustLink(pairs=[(0, 1), (1, 2)]), "MustLink(pairs=[(0, 1), (1, 2)])"),
+        (k.MustLink(pairs=[(0, 1)] * 99), "MustLink(pairs=<99 values>)"),
+        (
+            k.Graph("links", id="label", form="direct").bind(Documents(D, FRAME)).kernel,
+            "Graph('links', id='label', form='direct')",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -529,6 +538,15 @@ def test_a_sum_that_scikit_learn_made_is_refused():
     mixed = gp.RBF() + k.RBF("t")
     with pytest.raises(ValueError, match="OnColumns"):
         k.resolve_kernel(mixed, None)
+    for inside in (mixed, gp.RBF() * k.RBF("t")):
+        with pytest.raises(ValueError, match="outside, as in OnColumns"):
+            k.OnColumns(inside, "t")
+
+
+def test_a_kernel_of_scikit_learn_needs_its_columns():
+    for operation in (k.RBF("t").__add__, k.RBF("t").__mul__):
+        with pytest.raises(TypeError, match=r"OnColumns\(kernel, 'date'\)"):
+            operation(gp.RBF())
 
 
 def test_composition_keeps_its_parts_untouched():

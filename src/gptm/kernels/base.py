@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
+from sklearn.gaussian_process import kernels as gp
 
 from gptm._memory import TooLarge, check_square
 from gptm._types import Array
@@ -27,6 +28,8 @@ from gptm.operators import (
     covariance_with_training,
     variance_of_new,
 )
+
+_LISTED = 10  # values of a parameter that are printed
 
 
 class Documents(NamedTuple):
@@ -141,7 +144,9 @@ class Kernel(ABC):
         if isinstance(other, Kernel):
             return Sum.of(self, other)
         # NotImplemented would let scikit-learn's kernels swallow it.
-        raise TypeError(f"only kernels of gptm.kernels can be added to a kernel; got {other!r}.")
+        raise TypeError(
+            f"only kernels of gptm.kernels can be added to a kernel; got {other!r}.{_hint(other)}"
+        )
 
     def __mul__(self, other: "Kernel | float") -> "Kernel":
         from gptm.kernels.algebra import Product, Scaled
@@ -154,7 +159,9 @@ class Kernel(ABC):
             return Scaled(float(np.prod(scales)), Product(*inside)) if scales else Product(*inside)
         if isinstance(other, int | float | np.number):
             return Scaled(float(other), self)
-        raise TypeError(f"a kernel can be multiplied by a number or a kernel; got {other!r}.")
+        raise TypeError(
+            f"a kernel can be multiplied by a number or a kernel; got {other!r}.{_hint(other)}"
+        )
 
     __rmul__ = __mul__
 
@@ -183,6 +190,12 @@ def _as_kernel(value: Any) -> Any:
     from gptm.kernels.function import Function, is_function
 
     return Function(value) if is_function(value) else value
+
+
+def _hint(value: Any) -> str:
+    if not isinstance(value, gp.Kernel):
+        return ""
+    return " Say which columns a kernel of scikit-learn reads, as in OnColumns(kernel, 'date')."
 
 
 class Learnable(NamedTuple):
@@ -347,8 +360,14 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray | pd.DataFrame) or issparse(value):
+    """A parameter as it is printed: as it was written, unless that is long."""
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if (isinstance(value, np.ndarray | pd.DataFrame) and value.ndim > 1) or issparse(value):
         return f"<{' x '.join(map(str, value.shape))} matrix>"
+    if isinstance(value, list | tuple | np.ndarray):
+        listed = value.tolist() if isinstance(value, np.ndarray) else value
+        return repr(listed) if len(listed) <= _LISTED else f"<{len(listed)} values>"
     return repr(value)
 
 

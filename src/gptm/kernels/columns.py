@@ -188,6 +188,11 @@ class OnColumns(_ColumnKernel):
                 "OnColumns expects a kernel of sklearn.gaussian_process.kernels first, then column names; got "
                 f"{type(kernel).__name__}."
             )
+        if any(isinstance(part, Kernel) for part in kernel.get_params().values()):
+            raise ValueError(
+                "OnColumns expects a kernel of scikit-learn, but one of gptm.kernels is inside of it; add or multiply "
+                "that one outside, as in OnColumns(kernel, 'date') + RBF('age')."
+            )
         if isinstance(kernel, gp.CompoundKernel):
             raise ValueError(
                 "OnColumns expects one kernel, but a CompoundKernel is several side by side; add or multiply them."

@@ -98,7 +98,7 @@ class NetworkBound(BoundKernel):
     def __init__(self, kernel: Any, edges: csr_matrix):
         check_form(kernel)
         self.learns = kernel.kappa is None and kernel.form == "smooth"
-        self.kernel = kernel if kernel.kappa is not None else kernel.replace(kappa=KAPPA)
+        self.kernel = kernel.replace(kappa=KAPPA) if self.learns else kernel
         self.edges = edges  # (D, D) symmetric, not negative, nothing on the diagonal
         self.n = edges.shape[0]
 
@@ -184,9 +184,10 @@ class NetworkBound(BoundKernel):
         if given < safe:
             smallest = -gamma * _lowest_eigenvalue(self.edges)
             if not given > smallest * (1.0 + 1e-9):
+                enough = f"{smallest * (1.0 + 1e-6):.7g}"  # also as printed
                 raise ValueError(
                     f"diagonal={given!r} does not make {self.kernel!r} positive definite; on these documents it "
-                    f"must be larger than {smallest:.6g}. Leave it out, and the kernel finds a value by itself."
+                    f"must be at least {enough}. Leave it out, and the kernel finds a value by itself."
                 )
         return float(given)
 
