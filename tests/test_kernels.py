@@ -1322,9 +1322,7 @@ def test_a_product_with_a_graph_is_refused_before_it_is_written_out(monkeypatch)
     with pytest.warns(UserWarning, match="1 of"):
         bound = (k.Graph("links", id="id") * k.Categorical("g")).bind(Documents(n, frame))
     tracemalloc.start()
-    with pytest.raises(
-        ValueError, match=r"Graph\('links'.* \* Categorical\('g'\) tells 2,500"
-    ) as refusal:
+    with pytest.raises(ValueError, match=r"Graph\('links'.*2,500 .*product.*rather") as refusal:
         _ = bound.operator
     assert tracemalloc.get_traced_memory()[1] < 8 * n**2
     tracemalloc.stop()

@@ -14,7 +14,6 @@ from gptm.kernels.base import (
     Documents,
     Kernel,
     Learnable,
-    check_memory,
     split_params,
 )
 from gptm.kernels.points import PointBound
@@ -211,12 +210,6 @@ class ProductBound(CompositeBound, PointBound):
 
     Of the factors' parameters, those are learnt that are parameters of a function of two documents' values.
     """
-
-    @cached_property
-    def structure(self) -> Structure:
-        if any(bound.structure.graphs for bound in self.bounds):  # which are written out here
-            check_memory(self.n, self.kernel)
-        return super().structure
 
     def _open_in(self, bound: BoundKernel) -> list[Learnable]:
         return bound.learnables() if isinstance(bound, PointBound) else []

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import eigsh
 
+from gptm._memory import check_square
 from gptm._types import Array
 from gptm._validation import check_choice, is_real
 from gptm.kernels.base import BoundKernel, Kernel, Learnable
@@ -194,6 +195,15 @@ class NetworkBound(BoundKernel):
     def mean_diagonal(self) -> float:
         """Known, where a trace would be estimated."""
         return 1.0 if self.kernel.form == "smooth" else self._variance
+
+    @cached_property
+    def _written_out(self) -> Array:
+        check_square(
+            self.n,
+            f"{self.kernel!r} over {self.n:,} documents is written out inside of a product",
+            "Add it to other terms rather than multiply it by them, or fit to fewer documents.",
+        )
+        return self.structure.to_dense()
 
     def shared_variances(self) -> Array:
         return np.diagonal(self._written_out)
