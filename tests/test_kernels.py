@@ -1214,6 +1214,16 @@ def test_what_documents_have_for_themselves_needs_no_large_decomposition():
         assert_allclose(operator.trace(np.zeros(1)), 2000 * 1.5)
 
 
+def test_noise_alone_needs_no_features():
+    x = np.linspace(1.0, 2.0, 1200)
+    kernel = k.OnColumns(gp.DotProduct() * gp.WhiteKernel(0.5), "x")
+    bound = kernel.bind(Documents(1200, pd.DataFrame({"x": x})))
+    assert isinstance(bound.operator, Diagonal)
+    assert_allclose(bound.operator.nodes, 0.5 * (x**2 + 1.0))
+    new = bound.read(Documents(1, pd.DataFrame({"x": [3.0]})))
+    assert_allclose(bound.cross(new).variance(np.ones(1)), [[5.0]])
+
+
 def test_auto_names_the_columns_that_it_cannot_use(caplog):
     frame = pd.DataFrame(np.arange(12.0).reshape(4, 3), columns=["a", "a", "b"])
     frame["c"] = [1.0, 2.0, np.inf, 3.0]

@@ -107,8 +107,10 @@ class PointBound(BoundKernel):
             return self.between(first[rows], first[others])
 
         if self.surely_definite and m > factors.DENSE:
-            max_rank = min(m // 3, factors.MAX_RANK)
-            found, left = factors.incomplete(covariance, self.shared_variances()[first], max_rank)
+            variances, max_rank = self.shared_variances()[first], min(m // 3, factors.MAX_RANK)
+            if not variances.any():  # noise alone
+                return factors.Factor(np.zeros((m, 0)), np.arange(0), np.zeros((0, 0)))
+            found, left = factors.incomplete(covariance, variances, max_rank)
             if left <= factors.TOL:
                 return found
             if left <= 0.01 and m > _LARGE:
