@@ -34,6 +34,10 @@ COLUMNS = {
         k.Embedding("v"),
     ),
     "ids in a column": (frame(id=NAMES, links=CHAIN), k.Graph("links", id="id")),
+    "numbers as ids": (
+        frame(number=np.arange(N) + 7, links=[[8 + i % 11] for i in range(N)]),
+        k.Graph("links", id="number"),
+    ),
     "ids in the index": (frame(links=CHAIN).set_axis(NAMES), k.Graph("links")),
     "numbers of rows": (frame(links=[[(i + 1) % N] for i in range(N)]), k.Graph("links")),
     "most ids known": (
@@ -71,6 +75,14 @@ def test_auto_names_what_it_leaves_out_and_why(name, caplog):
     with caplog.at_level(logging.WARNING, "gptm"):
         assert k.auto_kernel(frame(column=values)) is None
     assert f"'column' ({reason}" in caplog.text or reason in caplog.text
+
+
+@pytest.mark.parametrize("ids", [NAMES, [f"{i}" for i in range(100, 100 + N)]])
+def test_auto_says_what_it_takes_for_ids(ids, caplog):
+    table = frame(id=ids, links=[[ids[i - 1]] for i in range(N)])
+    assert k.auto_kernel(table) == k.Graph("links", id="id")
+    assert "'id' (but for the ids that 'links' links to)" in caplog.text
+    assert "hardly repeat" not in caplog.text
 
 
 def test_auto_fits_all_of_them_together(caplog):

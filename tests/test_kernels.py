@@ -56,6 +56,7 @@ for one, other in ((0, 1), (0, 2), (3, 4), (5, 6), (5, 7), (8, 5)):  # by their 
 ADJACENCY = np.where(SIMILARITY > 0.2, SIMILARITY, 0.0)
 ADJACENCY[2, 9] = 2.0  # in one direction
 JOINED = undirected(ADJACENCY)[np.ix_(ROWS, ROWS)]
+FRAME["cites"] = [np.flatnonzero(row).tolist() for row in np.triu(LINKED)]
 NEAR = neighbour_weights(T[:, None], 5, 0.5)
 NEAR_BOTH = neighbour_weights(TS, 3, 0.5)
 UNIT = VECTORS - VECTORS.mean(axis=0)
@@ -101,6 +102,11 @@ CONTRACT = {
         rbf(T, 2.0) + 0.5 * EYE,
         0.5 * EYE,
     ),
+    "on columns, with noise that grows": (
+        k.OnColumns((gp.DotProduct(sigma_0=1.5) + gp.WhiteKernel(0.5)) ** 2, "t", "s"),
+        (TS @ TS.T + 1.5**2 + 0.5 * EYE) ** 2,
+        np.diag((np.diagonal(TS @ TS.T) + 2.75) ** 2 - (np.diagonal(TS @ TS.T) + 2.25) ** 2),
+    ),
     "periodic": (
         k.Periodic("t", period=3.0, length_scale=0.7),
         np.exp(-2 * (np.sin(np.pi * np.subtract.outer(T, T) / 3.0) / 0.7) ** 2),
@@ -120,6 +126,11 @@ CONTRACT = {
     "must-link and time": (
         k.MustLink("who") + k.RBF("t", length_scale=2.0),
         np.equal.outer(WHO, WHO) + EYE + rbf(T, 2.0),
+        EYE,
+    ),
+    "must-link within time": (
+        k.MustLink("who") * k.RBF("t", length_scale=2.0),
+        (np.equal.outer(WHO, WHO) + EYE) * rbf(T, 2.0),
         EYE,
     ),
     "linear": (k.Linear("t"), products(T), 0),
@@ -158,7 +169,17 @@ CONTRACT = {
         (LINKED + 3.0 * EYE) * np.equal.outer(WHO, WHO),
         0,
     ),
+    "graph by place within time": (
+        k.Graph("cites") * k.RBF("t", length_scale=2.0),
+        smooth(LINKED) * rbf(T, 2.0),
+        None,
+    ),
     "neighbours": (k.NearestNeighbors(5, on="t", bandwidth=0.5), smooth(NEAR), None),
+    "neighbours within groups": (
+        k.NearestNeighbors(5, on="t", bandwidth=0.5) * k.Categorical("who"),
+        smooth(NEAR) * np.equal.outer(WHO, WHO),
+        None,
+    ),
     "neighbours, two columns": (
         k.NearestNeighbors(3, on=["t", "s"], bandwidth=0.5, form="direct", diagonal=9.0),
         NEAR_BOTH + 9.0 * EYE,
@@ -208,7 +229,9 @@ PRIOR = {
     "graph, adjacency": prior_variance(JOINED),
     "graph, adjacency in order": prior_variance(JOINED),
     "graph and time": prior_variance(LINKED) + 1.0,
+    "graph by place within time": prior_variance(LINKED),
     "neighbours": prior_variance(NEAR),
+    "neighbours within groups": prior_variance(NEAR),
 }
 
 
@@ -255,8 +278,9 @@ def test_operator_is_the_gram_matrix(row, bound):
 def test_a_part_of_the_gram_matrix_can_be_had(row, bound):
     _, expected, _ = row
     some = np.array([7, 2, 5])
-    found = bound.between(some, some) + bound.own_part * np.eye(3)
-    assert_allclose(found, expected[np.ix_(some, some)], rtol=1e-10, atol=1e-12)
+    shared, own = bound.between(some, some), bound.own_variances()[some]
+    assert_allclose(shared + np.diag(own), expected[np.ix_(some, some)], rtol=1e-10, atol=1e-12)
+    assert_allclose(bound.shared_variances()[some], np.diagonal(shared), rtol=1e-10, atol=1e-12)
 
 
 def test_training_documents_seen_again_are_as_similar_as_before(row, bound):
@@ -275,8 +299,8 @@ def test_training_documents_seen_again_are_as_similar_as_before(row, bound):
 
 
 def test_own_variances_are_the_diagonal(name, row, bound):
-    if name.startswith("neighbours"):
-        pytest.skip("documents that come again are their own nearest neighbours")
+    if name.startswith(("neighbours", "graph by place")):
+        pytest.skip("documents that come again hang on those that they were")
     _, expected, _ = row
     for new in (bound.training, *([bound.read(Documents(D, FRAME))] if row[2] is not None else [])):
         assert_allclose(bound.own_gram(new, joint=False), np.diagonal(expected), rtol=1e-10)
@@ -307,7 +331,7 @@ def test_what_is_saved_restores_the_kernel(row, bound):
 
 def test_documents_of_one_group_cannot_be_told_apart(bound):
     """But for what each has for itself alone."""
-    labels, G = bound.labels(), bound.gram() - bound.own_part * np.eye(D)
+    labels, G = bound.labels(), bound.gram() - np.diag(bound.own_variances())
     for label in np.unique(labels):
         (members,) = np.nonzero(labels == label)
         alike = np.repeat(G[members[:1]], len(members), axis=0)
@@ -369,6 +393,15 @@ def test_representation_reads_like_the_formula(row):
         (0.5 * (k.RBF("a") + k.Identity()), "0.5 * (RBF('a') + Identity())"),
         (0.5 * k.RBF("a") + k.Identity() * 0.25, "0.5 * RBF('a') + 0.25 * Identity()"),
         (k.Precomputed(np.eye(3), id="row"), "Precomputed(<3 x 3 matrix>, id='row')"),
+        (k.Precomputed(np.eye(30).tolist()), "Precomputed(<30 values>)"),
+        (k.RBF("a", "b", length_scale=np.ones(2)), "RBF('a', 'b', length_scale=[1.0, 1.0])"),
+        (k.Matern("a", nu=np.float64(0.5)), "Matern('a', nu=0.5)"),
+        (k.MustLink(pairs=[(0, 1), (1, 2)]), "MustLink(pairs=[(0, 1), (1, 2)])"),
+        (k.MustLink(pairs=[(0, 1)] * 99), "MustLink(pairs=<99 values>)"),
+        (
+            k.Graph("links", id="label", form="direct").bind(Documents(D, FRAME)).kernel,
+            "Graph('links', id='label', form='direct')",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -415,6 +448,14 @@ def test_parameters_are_set_by_name():
     assert repr(product) == "RBF('t') * Matern('s', length_scale=1.0)"
     columns = k.OnColumns(gp.RBF(1.0), "t").set_params(kernel__length_scale=4.0)
     assert columns.get_params()["kernel__length_scale"] == 4.0
+    scaled = (2.0 * k.RBF("t")).set_params(kernel__nu=2.5, kernel=k.Matern("s"), scale=3.0)
+    assert repr(scaled) == "3.0 * Matern('s', nu=2.5)"
+    total = (2.0 * k.RBF("t") + k.Identity()).set_params(
+        k1__kernel__nu=2.5, k1__kernel=k.Matern("s")
+    )
+    assert repr(total) == "2.0 * Matern('s', nu=2.5) + Identity()"
+    assert k.RBF("t").set_params(columns="date") == k.RBF("date")
+    assert k.RBF("t").set_params(columns=["date", "s"]) == k.RBF("date", "s")
     for wrong in ("k3", "k1__scale", "lengthscale"):
         with pytest.raises(ValueError, match=wrong.split("__")[-1]):
             kernel.set_params(**{wrong: 1.0})
@@ -497,6 +538,15 @@ def test_a_sum_that_scikit_learn_made_is_refused():
     mixed = gp.RBF() + k.RBF("t")
     with pytest.raises(ValueError, match="OnColumns"):
         k.resolve_kernel(mixed, None)
+    for inside in (mixed, gp.RBF() * k.RBF("t")):
+        with pytest.raises(ValueError, match="outside, as in OnColumns"):
+            k.OnColumns(inside, "t")
+
+
+def test_a_kernel_of_scikit_learn_needs_its_columns():
+    for operation in (k.RBF("t").__add__, k.RBF("t").__mul__):
+        with pytest.raises(TypeError, match=r"OnColumns\(kernel, 'date'\)"):
+            operation(gp.RBF())
 
 
 def test_composition_keeps_its_parts_untouched():
@@ -558,6 +608,35 @@ def test_categories_with_no_value_at_all_are_refused():
         k.Categorical(3)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "values", "words"),
+    [
+        (k.Categorical("x"), ["a"] * 5, "same value in 'x'"),
+        (k.Categorical("x"), [*"abcd", None], "no two documents have the same value in 'x'"),
+        (k.RBF("x"), [3.0, *[np.nan] * 4], "same value in 'x'"),
+        (k.NearestNeighbors(2, on="x"), [3.0] * 5, "same value in 'x'"),
+        (k.NearestNeighbors(2, on="x"), [[1.0, 2.0]] * 5, "same vector in 'x'"),
+        (k.Embedding("x"), [[1.0, 2.0]] * 5, "same vector in 'x'"),
+    ],
+)
+def test_a_column_that_says_nothing_is_warned_of(kernel, values, words):
+    with pytest.warns(UserWarning, match=words):
+        kernel.bind(Documents(5, pd.DataFrame({"x": values})))
+
+
+def test_a_level_beside_missing_ones_says_something():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        k.Categorical("x").bind(Documents(4, pd.DataFrame({"x": ["a", "a", None, None]})))
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_vectors_without_any_direction_are_refused(center):
+    rows = pd.DataFrame({"x": [[0.0, 0.0]] * 5})
+    with pytest.raises(ValueError, match="every vector in 'x' is zero"):
+        k.Embedding("x", center=center).bind(Documents(5, rows))
+
+
 # Must-links
 
 
@@ -617,8 +696,12 @@ def test_must_links_name_what_is_wrong():
         k.MustLink("who", gamma=2.0, diagonal=2.0).bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="gamma must be positive"):
         k.MustLink("who", gamma=0).bind(Documents(D, FRAME))
-    with pytest.raises(ValueError, match="from 0 to 9"):
-        k.MustLink(pairs=[(0, 10)]).bind(Documents(D, FRAME))
+    for wrong in ((0, 10), (-1, 0), ("d0", "d1"), (0, 1, 2), (0.5, 1), 3):
+        with pytest.raises(ValueError, match=r"from 0 to 9; got .*labels"):
+            k.MustLink(pairs=[(0, 1), wrong]).bind(Documents(D, FRAME))
+    for nothing in ([], [(0, 0)], np.zeros((0, 2), dtype=int)):
+        with pytest.raises(ValueError, match="link no two different documents"):
+            k.MustLink(pairs=nothing).bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="pass y to fit"):
         k.MustLink().bind(Documents(D, FRAME))
     with pytest.raises(ValueError, match="expected 10, got 2"):
@@ -688,6 +771,7 @@ DATE_FORMS = {
     "seconds": pd.Series(DATES).astype("datetime64[s]"),
     "array": np.array(DATES, dtype="datetime64[D]"),
     "strings": DATES,
+    "eight digits": [date.replace("-", "") for date in DATES],
     "strings with time": [f"{date}T00:00:00" for date in DATES],
     "strings in UTC": [f"{date}T00:00:00Z" for date in DATES],
     "strings with offsets": ["2020-01-31T02:00+02:00", *(f"{date}T00:00Z" for date in DATES[1:])],
@@ -744,6 +828,36 @@ def test_numbers_written_as_strings_are_numbers(values):
     assert_allclose(gram, kernel.bind(Documents(3, as_numbers)).gram(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("values", [["20150101", "20151301"], [20150101, 20160101]])
+def test_eight_digits_that_are_no_dates_are_numbers(values):
+    found = numbers(pd.Series(values), "x")
+    assert_array_equal(found, [float(value) for value in values])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda column: k.RBF(column, length_scale=100.0),
+        k.Linear,
+        lambda column: k.NearestNeighbors(2, on=column),
+    ],
+)
+def test_text_that_may_be_numbers_or_dates_is_what_it_was_in_training(make):
+    dated = pd.DataFrame({"x": ["2015", "2016-02-01", "2016-03-01", "20170101", "2018"]})
+    bound = make("x").bind(Documents(5, dated))
+    together = bound.cross_gram(bound.read(Documents(5, dated)))
+    for row in range(5):
+        alone = bound.read(Documents(1, dated[row : row + 1]))
+        assert_array_equal(bound.cross_gram(alone)[0], together[row])
+    numbered = pd.DataFrame({"x": ["2015", "2016", "20150101", "4.5", "7"]})
+    bound = make("x").bind(Documents(5, numbered))
+    together = bound.cross_gram(bound.read(Documents(5, numbered)))
+    alone = bound.read(Documents(1, numbered[2:3]))
+    assert_array_equal(bound.cross_gram(alone)[0], together[2])
+    with pytest.raises(ValueError, match="held numbers when the model was fitted, and holds dates"):
+        bound.read(Documents(1, dated[1:2]))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float32", "boolean", "bool", "object"])
 def test_numbers_of_any_type(dtype):
     values = pd.Series([0, 1, 1, 0]).astype(dtype)
@@ -768,6 +882,7 @@ MISSING = {
     "nan": pd.Series([0.0, np.nan, 2.0, 3.0]),
     "none": pd.Series([0.0, None, 2.0, 3.0], dtype=object),
     "na": pd.Series([0, pd.NA, 2, 3], dtype="Int64"),
+    "nat among objects": pd.Series([0.0, pd.NaT, 2.0, 3.0], dtype=object),
     "nat": pd.Series(pd.to_datetime(["1970-01-01", None, "1970-01-03", "1970-01-04"])),
     "string dates": pd.Series(["1970-01-01", None, "1970-01-03", "1970-01-04"]),
     "date objects": pd.Series([datetime.date(1970, 1, d) if d != 2 else None for d in range(1, 5)]),
@@ -924,7 +1039,7 @@ def test_unknown_documents_fall_back_to_the_prior_with_one_warning():
     model = GPTM(2, kernel=k.Precomputed(similarity, id="row"), random_state=0)
     fit_quietly(model, X, metadata={"row": np.arange(20)})
     nothing = np.zeros((4, 6))
-    with pytest.warns(UserWarning, match=r"3 of 4 documents.*prior.*'row'") as caught:
+    with pytest.warns(UserWarning, match=r"2 of 4 documents.*prior.*'row'") as caught:
         theta = model.transform(nothing, metadata={"row": [99, -1, 20, np.nan]})
     assert len(caught) == 1
     assert_allclose(theta[[1, 3]], theta[[0, 0]], rtol=1e-12)
@@ -969,6 +1084,36 @@ def test_ids_may_come_as_floats_and_repeat():
     assert_allclose(twice.operator.to_dense(), twice.gram(), atol=1e-12)
 
 
+@pytest.mark.parametrize("labels", [None, range(24), pd.date_range("2020", periods=24)])
+def test_ids_are_matched_by_their_names(labels):
+    _, similarity = two_groups()
+    matrix = similarity if labels is None else pd.DataFrame(similarity, labels, labels)
+    ids = np.arange(24) if labels is None else pd.Index(labels)
+    for column in (ids, ids.astype(str), pd.Series(ids).astype(object)):
+        frame = pd.DataFrame({"row": column})[::-2]
+        if isinstance(labels, pd.DatetimeIndex) and column is not ids:
+            frame["row"] = [str(pd.Timestamp(one)) for one in frame["row"]]
+        bound = k.Precomputed(matrix, id="row").bind(Documents(12, frame))
+        assert_array_equal(bound.gram(), similarity[::-2, ::-2])
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_table_may_have_its_columns_in_another_order(as_text):
+    rows, columns = np.arange(12), np.random.default_rng(0).permutation(12)
+    matrix = pd.DataFrame(SIMILARITY, rows, rows)[columns]
+    matrix = matrix.rename(columns=str) if as_text else matrix  # as from a file
+    bound = k.Precomputed(matrix, id="row").bind(Documents(D, FRAME))
+    assert_array_equal(bound.gram(), SIMILARITY[np.ix_(ROWS, ROWS)])
+
+
+def test_only_ids_that_are_given_are_missed():
+    bound = k.Precomputed(SIMILARITY, id="row").bind(Documents(D, FRAME))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = bound.read(Documents(3, pd.DataFrame({"row": [None, 2, None]})))
+    assert rows.tolist() == [-1, 2, -1]
+
+
 def test_a_training_document_outside_the_matrix_is_refused():
     kernel = k.Precomputed(np.eye(5), id="row")
     with pytest.raises(ValueError, match=r"2 values of column 'row'.*5 rows"):
@@ -1002,6 +1147,24 @@ def test_on_columns_wants_the_kernel_first():
         k.OnColumns(gp.RBF())
     with pytest.raises(ValueError, match="sklearn"):
         k.OnColumns(k.RBF("t"), "t")
+    with pytest.raises(ValueError, match="CompoundKernel is several"):
+        k.OnColumns(gp.CompoundKernel([gp.RBF(), gp.RBF()]), "t")
+
+
+def test_a_kernel_that_is_no_covariance_is_named():
+    frame = pd.DataFrame(np.random.default_rng(0).random((60, 2)) * 3, columns=["a", "b"])
+    periodic = gp.ExpSineSquared(length_scale=0.7)
+    with pytest.raises(ValueError, match=r"^OnColumns\(.*'a', 'b'\): .*semi-definite.*product"):
+        _ = k.OnColumns(periodic, "a", "b").bind(Documents(60, frame)).operator
+    both = k.OnColumns(periodic, "a") * k.OnColumns(periodic, "b")
+    expected = periodic(frame[["a"]].to_numpy()) * periodic(frame[["b"]].to_numpy())
+    assert_allclose(both.bind(Documents(60, frame)).operator.to_dense(), expected, atol=1e-9)
+    for n in (2, 3):  # looked at by its operator, or as a whole
+        kernel = k.Precomputed(np.ones((3, 3)) - 2.0 * np.eye(3), id="row")
+        with pytest.raises(
+            ValueError, match=r"^Precomputed\(<3 x 3 matrix>, id='row'\): .*semi-def"
+        ):
+            _ = kernel.bind(Documents(n, pd.DataFrame({"row": range(n)}))).operator
 
 
 @pytest.mark.parametrize("kind", [k.RBF, k.Matern])
@@ -1049,6 +1212,16 @@ def test_what_documents_have_for_themselves_needs_no_large_decomposition():
         assert operator.features.width <= 20
         assert_allclose(operator.base.nodes, 0.5)
         assert_allclose(operator.trace(np.zeros(1)), 2000 * 1.5)
+
+
+def test_noise_alone_needs_no_features():
+    x = np.linspace(1.0, 2.0, 1200)
+    kernel = k.OnColumns(gp.DotProduct() * gp.WhiteKernel(0.5), "x")
+    bound = kernel.bind(Documents(1200, pd.DataFrame({"x": x})))
+    assert isinstance(bound.operator, Diagonal)
+    assert_allclose(bound.operator.nodes, 0.5 * (x**2 + 1.0))
+    new = bound.read(Documents(1, pd.DataFrame({"x": [3.0]})))
+    assert_allclose(bound.cross(new).variance(np.ones(1)), [[5.0]])
 
 
 def test_auto_names_the_columns_that_it_cannot_use(caplog):
@@ -1130,6 +1303,42 @@ def test_a_sum_inside_of_a_product_keeps_the_variance_of_what_it_misses():
     assert_allclose(np.diagonal(bound.gram()), 2.0)
 
 
+def test_what_a_linear_term_misses_counts_once_inside_of_a_product():
+    frame = pd.DataFrame({"z": [np.nan, np.nan, 1.0, 2.0, 4.0], "g": list("aabba"), "x": range(5)})
+    kernel = (k.Linear("z") + k.Categorical("g")) * k.RBF("x", length_scale=2.0)
+    Z = standardised(frame["z"], frame["z"]).fillna(0.0)
+    groups = np.equal.outer(frame["g"].to_numpy(), frame["g"].to_numpy())
+    terms = np.outer(Z, Z) + np.diag([1.0, 1.0, 0.0, 0.0, 0.0]) + groups
+    bound = kernel.bind(Documents(5, frame))
+    assert_allclose(bound.structure.to_dense(), terms * rbf(np.arange(5.0), 2.0), atol=1e-12)
+
+
+def test_a_product_with_a_graph_of_many_documents_is_the_product():
+    """Also where a graph's documents are known by their place only."""
+    n, rng = 1100, np.random.default_rng(0)
+    A = np.zeros((n, n))
+    A[np.arange(n)[:, None], rng.integers(0, n, (n, 2))] = 1.0
+    frame = pd.DataFrame({"t": rng.random(n), "links": [np.flatnonzero(row) for row in A]})
+    kernel = k.Graph("links") * k.RBF("t", length_scale=3.0)
+    expected = smooth(undirected(A)) * rbf(frame["t"].to_numpy(), 3.0)
+    found = kernel.bind(Documents(n, frame)).structure.to_dense()
+    assert np.abs(found - expected).max() < 2e-3 * expected.max()
+
+
+def test_a_product_with_a_graph_is_refused_before_it_is_written_out(monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 1024)  # a megabyte
+    n = 2500
+    frame = pd.DataFrame({"id": np.arange(n), "links": np.arange(n) - 1, "g": np.arange(n) % 3})
+    with pytest.warns(UserWarning, match="1 of"):
+        bound = (k.Graph("links", id="id") * k.Categorical("g")).bind(Documents(n, frame))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"Graph\('links'.*2,500 .*product.*rather") as refusal:
+        _ = bound.operator
+    assert tracemalloc.get_traced_memory()[1] < 8 * n**2
+    tracemalloc.stop()
+    assert "Merge rare levels" not in str(refusal.value)  # one remedy is enough
+
+
 # New documents that only seem to have names
 
 
@@ -1145,6 +1354,29 @@ def test_a_new_table_that_merely_counts_names_no_training_document():
     assert (found.edges.sum(1) == 2).all()
     again = bound.read(Documents(2, frame.iloc[some[:2]]))
     assert again.same.tolist() == [0, 1]
+
+
+class PolarsTable:
+    """As much of polars as is used of it."""
+
+    def __init__(self, **columns):
+        self.columns = list(columns)
+        self._values = columns
+
+    def to_dict(self, *, as_series):
+        assert not as_series
+        return self._values
+
+
+def test_links_by_number_in_a_table_without_index_are_warned_of():
+    table = PolarsTable(links=[[1], [2], [0]], id=[0, 1, 2])
+    frame = as_frame(table, 3)
+    with pytest.warns(UserWarning, match=r"polars table has no index.*id="):
+        k.Graph("links").bind(Documents(3, frame))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        k.Graph("links", id="id").bind(Documents(3, frame))
+        k.Graph("links").bind(Documents(3, as_frame(table.to_dict(as_series=False), 3)))
 
 
 # Columns as pyarrow has them, and dates beyond nanoseconds

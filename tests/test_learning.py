@@ -38,6 +38,7 @@ KERNELS = {
     "sum": (k.Matern("t") + k.Categorical("g") + k.Linear("u"), FRAME),
     "fixed": (2.0 * k.RBF("t") + k.Categorical("g") + 1.0 * k.Linear("u"), FRAME),
     "product": (k.RBF("t") * k.Categorical("g") + k.Matern("u"), FRAME),
+    "product with noise": (k.RBF("t") * k.MustLink("g") + k.Matern("u"), FRAME),
     "missing": (k.RBF("t") + k.Categorical("g"), HOLES),
     "noise": (k.RBF("t") + k.Identity(), FRAME),
     "graph": (k.Graph("links"), FRAME),
@@ -162,6 +163,16 @@ def test_weights_given_by_numbers_stay_and_others_move():
     moved = terms.moved([0.1, 33.0])
     assert moved.weights[0] == terms.weights[0]
     assert moved.bound.kernel.terms[0].kernel.length_scale == 33.0
+
+
+@pytest.mark.parametrize("factor", [2.0, 1.0])
+def test_a_number_in_front_of_all_terms_changes_nothing(factor):
+    plain = k.RBF("t") + k.Categorical("g")
+    terms = Terms.of((3.0 * (factor * plain)).bind(Documents(N, FRAME)))
+    expected = Terms.of(plain.bind(Documents(N, FRAME)))
+    assert [one.name for one in terms.learnables()] == ["weight", "weight", "length_scale"]
+    np.testing.assert_allclose(terms.weights, expected.weights)
+    assert terms.bound.kernel == expected.bound.kernel
 
 
 def sampled(kernel, frame, seed=0, n_words=80, K=4, strength=2.0):

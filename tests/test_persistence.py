@@ -126,6 +126,17 @@ MODELS = {
 }
 
 
+def test_labels_that_are_dates_come_back_as_their_names(tmp_path):
+    dates = pd.date_range("2020-01-01", periods=28)
+    kernel = k.Precomputed(pd.DataFrame(SIMILARITY, dates, dates), id="date")
+    model = GPTM(2, kernel=kernel, random_state=0, max_iter=3, tol=0.5).fit(X, metadata=METADATA)
+    model.save(tmp_path / "model.gptm")
+    again = gptm.load(tmp_path / "model.gptm")
+    later = pd.DataFrame({"date": dates[[0, 25, 27]]})
+    new = NEW[:3]
+    assert_array_equal(again.transform(new, metadata=later), model.transform(new, metadata=later))
+
+
 def fitted(name):
     model = clone(MODELS[name]).set_params(random_state=0, max_iter=6)
     with warnings.catch_warnings():

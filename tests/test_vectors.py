@@ -369,6 +369,34 @@ def test_a_function_may_return_anything_like_an_array():
         assert_array_equal(bound.gram(), TIME)
 
 
+def test_a_function_may_say_that_a_value_is_missing():
+    """By NaN, as numpy does by itself where a number is missing."""
+    frame = FRAME.assign(t=FRAME["t"].where(np.arange(N) % 4 != 1))
+    there = frame["t"].notna().to_numpy()
+    expected = 2.0 * np.eye(N)
+    expected[np.ix_(there, there)] = close_in_time(frame[there], frame[there])
+    for kernel, factor in (
+        (k.Function(close_in_time), 1.0),
+        (k.Categorical("who") * close_in_time, WHO),
+    ):
+        bound = bind(kernel, frame)
+        assert_allclose(bound.gram(), expected * factor, atol=1e-12)
+        assert_allclose(bound.structure.to_dense(), expected * factor, atol=1e-9)
+    bound = bind(k.Function(close_in_time), frame)
+    new = read(bound, pd.DataFrame({"t": [1.0, np.nan]}))
+    cross = np.zeros((2, N))
+    cross[0, there] = close_in_time(pd.DataFrame({"t": [1.0]}), frame[there])
+    assert_array_equal(bound.cross_gram(new), cross)
+    assert_array_equal(bound.own_gram(new, joint=True), 2.0 * np.eye(2))
+    assert_prior(bound, read(bound, pd.DataFrame({"t": [np.nan, np.nan]})), 2.0)
+
+
+def test_a_column_that_a_function_does_not_find_is_named():
+    refused(lambda: bind(k.Function(close_in_time), FRAME[["who"]]), "'t'", "'who'", "NaN")
+    bound = bind(k.Function(close_in_time))
+    refused(lambda: bound.cross_gram(read(bound, FRAME[["who"]])), "close_in_time", "'t'", "NaN")
+
+
 def test_functions_in_the_algebra():
     time, frame = k.Matern("t", length_scale=2.0), Documents(N, FRAME)
     M = time.bind(frame).gram()

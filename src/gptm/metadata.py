@@ -1,7 +1,7 @@
 """Side information as columns: what users pass in, read into numbers with NaN for what is missing."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -10,6 +10,8 @@ import pandas as pd
 
 from gptm._types import Array
 
+RENUMBERED = "renumbered"  # mark of tables whose rows, when some are selected, are counted anew
+_MARKS = [r"\s", ",", ";", r"\|"]  # between ids in a text
 _EPOCH = pd.Timestamp("1970-01-01")
 _DAY = pd.Timedelta(days=1)
 _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
@@ -46,6 +48,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
         metadata, "columns"
     ):  # polars, without needing it
         frame = pd.DataFrame(metadata.to_dict(as_series=False))
+        frame.attrs[RENUMBERED] = True
     else:
         raise ValueError(
             "metadata must be a pandas or polars DataFrame or a dict of columns; got "
@@ -125,11 +128,14 @@ def is_number(values: pd.Series) -> bool:
     return True
 
 
-def is_date(values: pd.Series) -> bool:
-    """Whether a column holds dates: datetimes, periods, or ISO strings throughout."""
+def is_date(values: pd.Series, then: bool | None = None) -> bool:
+    """Whether a column holds dates: datetimes, periods, or ISO strings throughout.
+
+    `then` is whether it held dates in training: text that may be either, such as "2015", is what it was.
+    """
     if isinstance(values.dtype, pd.PeriodDtype) or pd.api.types.is_datetime64_any_dtype(values):
         return True
-    if is_number(values) or values.dropna().empty:
+    if values.dropna().empty or (is_number(values) and not _is_date_of_digits(values, then)):
         return False
     try:
         _parse_dates(values)
@@ -138,20 +144,62 @@ def is_date(values: pd.Series) -> bool:
     return True
 
 
-def numbers(values: pd.Series, name: str) -> Array:
-    """(n,) floats, NaN where missing; dates become days since 1970-01-01, durations days."""
+def _is_date_of_digits(values: pd.Series, then: bool | None) -> bool:
+    """Whether what may be read as numbers is meant as dates: text as in training, or all like 20150131."""
+    if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
+        return False
+    known = values.dropna().astype(object)
+    if pd.api.types.infer_dtype(known) != "string":
+        return False
+    return bool(known.str.fullmatch(r"\d{8}").all()) if then is None else then
+
+
+def read_points(
+    frame: pd.DataFrame | None,
+    names: Sequence[str],
+    wanted_by: str,
+    then: np.ndarray | None = None,
+) -> tuple[Array, np.ndarray]:
+    """(n, columns) numbers of columns, NaN where missing, and which columns hold dates.
+
+    `then` says it of the training documents: these columns must be of the same kind.
+    """
+    series = [column(frame, name, wanted_by) for name in names]
+    before = [None] * len(names) if then is None else [bool(one) for one in then]
+    dates = [is_date(one, was) for one, was in zip(series, before, strict=True)]
+    points = np.column_stack(
+        [numbers(one, name, date) for one, name, date in zip(series, names, dates, strict=True)]
+    )
+    for name, date, was, values in zip(names, dates, before, points.T, strict=True):
+        if was not in (None, date) and not np.isnan(values).all():
+            held, holds = ("dates", "numbers") if was else ("numbers", "dates")
+            raise ValueError(
+                f"metadata column {name!r} held {held} when the model was fitted, and holds {holds} now; "
+                "convert it to the same kind."
+            )
+    return points, np.array(dates)
+
+
+def numbers(values: pd.Series, name: str, date: bool | None = None) -> Array:
+    """(n,) floats, NaN where missing; dates become days since 1970-01-01, durations days.
+
+    `date` is whether it holds dates, where that is known.
+    """
     if pd.api.types.is_timedelta64_dtype(values):
         return np.asarray((values / _DAY).to_numpy(dtype=np.float64, na_value=np.nan))
-    if is_date(values):
+    if is_date(values) if date is None else date:
         days = (_parse_dates(values) - _EPOCH) / _DAY
         return np.asarray(days.to_numpy(dtype=np.float64, na_value=np.nan))
-    if not (is_number(values) or values.dropna().empty):
-        example = _first_odd(values.dropna())
+    there = values.notna().to_numpy()
+    known = values[there]
+    if not (is_number(values) or known.empty):
+        example = _first_odd(known)
         raise ValueError(
             f"metadata column {name!r} must hold numbers or dates; it holds values such as {example!r}. "
             "Convert it, for example with pd.to_datetime or pd.to_numeric, or use another kernel for it."
         )
-    result = np.asarray(pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan))
+    result = np.full(len(values), np.nan)
+    result[there] = pd.to_numeric(known).to_numpy(dtype=np.float64)
     if np.isinf(result).any():
         raise ValueError(
             f"metadata column {name!r} holds infinite values; replace them by numbers, or by NaN for missing."
@@ -168,17 +216,6 @@ def _first_odd(known: pd.Series) -> Any:
         as_dates = as_numbers
     odd = as_dates if as_dates.sum() < as_numbers.sum() else as_numbers
     return known[odd.to_numpy()].iloc[0] if odd.any() else known.iloc[0]
-
-
-def check_same_kind(names: Sequence[str], now: np.ndarray, then: np.ndarray, points: Array) -> None:
-    """An error if a column held dates when the model was fitted and numbers now, or the other way round."""
-    for name, date, was_date, values in zip(names, now, then, points.T, strict=False):
-        if date != was_date and not np.isnan(values).all():
-            was, arrived = ("dates", "numbers") if was_date else ("numbers", "dates")
-            raise ValueError(
-                f"metadata column {name!r} held {was} when the model was fitted, and holds {arrived} now; "
-                "convert it to the same kind."
-            )
 
 
 def _parse_dates(values: pd.Series) -> pd.Series:
@@ -234,17 +271,24 @@ def is_missing(value: Any) -> bool:
     return np.ndim(value) == 0 and not isinstance(value, set | frozenset) and bool(pd.isna(value))
 
 
-def link_lists(values: pd.Series) -> list[list[str]]:
+def link_lists(values: pd.Series, ids: Iterable[str | None] = ()) -> list[list[str]]:
     """Ids that each document links to, as text; none where the value is missing.
 
-    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces.
+    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces. Where `ids`
+    of documents hold such marks themselves, text is cut at the others, unless that finds fewer of them.
     """
-    return [_links(value) for value in values]
+    known = {name for name in ids if name is not None}
+    held = set().union(*map(str.strip, known))
+    marks = [mark for mark in _MARKS if not any(re.match(mark, one) for one in held)]
+    readings = [marks, _MARKS] if len(marks) < len(_MARKS) else [_MARKS]
+    cuts = [re.compile("|".join(one) or "$") for one in readings]
+    return [_links(value, cuts, known) for value in values]
 
 
-def _links(value: Any) -> list[str]:
+def _links(value: Any, cuts: list[re.Pattern[str]], known: set[str]) -> list[str]:
     if isinstance(value, str):
-        return [part for part in re.split(r"[\s,;|]+", value) if part]
+        readings = [[part for part in map(str.strip, cut.split(value)) if part] for cut in cuts]
+        return max(readings, key=lambda parts: sum(part in known for part in parts))
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)  # the same order in every process
     if isinstance(value, list | tuple | np.ndarray | pd.Series | pd.api.extensions.ExtensionArray):

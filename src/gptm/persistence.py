@@ -27,6 +27,7 @@ from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
+from gptm.metadata import as_name
 from gptm.model import CTM, GPTM
 from gptm.packing import pack_corpus, unpack_corpus
 
@@ -349,7 +350,7 @@ def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
     if isinstance(value, pd.DataFrame):
         kept = _kept(value.to_numpy(dtype=np.float64), tensors, path)
         index, columns = (
-            [_encode(label, tensors, path) for label in labels.tolist()]
+            [one if isinstance(one, int | float | str) else as_name(one) for one in labels.tolist()]
             for labels in (value.index, value.columns)
         )
         return {"frame": kept, "index": index, "columns": columns}

@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel, Learnable
+from gptm.kernels.base import (
+    BoundKernel,
+    Documents,
+    Kernel,
+    Learnable,
+    split_params,
+)
 from gptm.kernels.points import PointBound
 from gptm.operators import (
     Placement,
@@ -133,6 +139,9 @@ class SumBound(CompositeBound):
     def own_part(self) -> float:
         return sum(bound.own_part for bound in self.bounds)
 
+    def own_variances(self) -> Array:
+        return np.sum([bound.own_variances() for bound in self.bounds], axis=0)
+
     def shared_variances(self) -> Array:
         return np.sum([bound.shared_variances() for bound in self.bounds], axis=0)
 
@@ -177,6 +186,9 @@ class ScaledBound(CompositeBound):
     def own_part(self) -> float:
         return self.kernel.scale * self.bounds[0].own_part
 
+    def own_variances(self) -> Array:
+        return self.kernel.scale * self.bounds[0].own_variances()
+
     def shared_variances(self) -> Array:
         return self.kernel.scale * self.bounds[0].shared_variances()
 
@@ -200,9 +212,7 @@ class ProductBound(CompositeBound, PointBound):
     """
 
     def _open_in(self, bound: BoundKernel) -> list[Learnable]:
-        """One with a variance of its own has no derivative here."""
-        alone = any(part.own_part for part in self.bounds)
-        return bound.learnables() if isinstance(bound, PointBound) and not alone else []
+        return bound.learnables() if isinstance(bound, PointBound) else []
 
     def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
         found = []
@@ -214,28 +224,25 @@ class ProductBound(CompositeBound, PointBound):
         return found
 
     def labels(self) -> np.ndarray:
-        if any(bound.own_part for bound in self.bounds):
-            return np.arange(self.n)  # what is whose own depends on the document then
         return _joint_labels(self.bounds)
 
     def alone(self) -> np.ndarray:
         return np.any([bound.alone() for bound in self.bounds], axis=0)
 
-    def shared_variances(self) -> Array:
-        return np.prod([b.shared_variances() + b.own_part for b in self.bounds], axis=0)
-
     def own_variances(self) -> Array:
-        """A sum among the factors may miss values in some of its terms: these leave a document to itself."""
-        own = super().own_variances()
-        total = self.own_gram(self.training, joint=False)
-        missing = total - self.shared_variances()
-        some = ~self.alone() & (missing > 1e-9 * total)  # and not mere rounding
-        own[some] += missing[some]
-        return own
+        """All of its variance but what it shares in every factor."""
+        shared = [bound.shared_variances() for bound in self.bounds]
+        own = [bound.own_variances() for bound in self.bounds]
+        return np.prod(np.add(shared, own), axis=0) - np.prod(shared, axis=0)
+
+    def shared_variances(self) -> Array:
+        return np.prod([bound.shared_variances() for bound in self.bounds], axis=0)
+
+    def gram(self) -> Array:
+        return np.prod([bound.gram() for bound in self.bounds], axis=0)
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
-        same = np.equal.outer(rows, others)
-        return np.prod([b.between(rows, others) + b.own_part * same for b in self.bounds], axis=0)
+        return np.prod([bound.between(rows, others) for bound in self.bounds], axis=0)
 
     def cross_gram(self, new: list[Any], rows: np.ndarray | None = None) -> Array:
         pairs = zip(self.bounds, new, strict=True)
@@ -363,16 +370,15 @@ def _numbered_params(kernel: Composite, name: str, deep: bool) -> dict[str, Any]
 
 def _set_numbered(kernel: Composite, name: str, params: dict[str, Any]) -> tuple[Kernel, ...]:
     """The parts after setting parameters by the names that `_numbered_params` gives them."""
-    changed = list(params.get(name, kernel.parts))
+    whole, inside = split_params(params)
+    changed = list(whole.pop(name, kernel.parts))
     positions = {f"k{i}": i - 1 for i in range(1, len(changed) + 1)}
-    # Whole parts first, then what is inside of them.
-    for key in sorted(params.keys() - {name}, key=lambda key: "__" in key):
-        head, _, rest = key.partition("__")
-        if head not in positions:
-            valid = sorted([name, *positions])
-            raise ValueError(f"{kernel!r} has no parameter {head!r}; it has {valid}.")
-        if rest:
-            changed[positions[head]].set_params(**{rest: params[key]})
-        else:
-            changed[positions[head]] = params[key]
+    unknown = (whole.keys() | inside.keys()) - positions.keys()
+    if unknown:
+        valid = sorted([name, *positions])
+        raise ValueError(f"{kernel!r} has no parameter {min(unknown)!r}; it has {valid}.")
+    for key, part in whole.items():
+        changed[positions[key]] = part
+    for key, rest in inside.items():
+        changed[positions[key]].set_params(**rest)
     return tuple(changed)

@@ -58,13 +58,14 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
     """
     if frame is None:
         return None
+    found = [_usable_term(frame.iloc[:, position], frame) for position in range(frame.shape[1])]
+    ids = {term.id: term.column for term in found if isinstance(term, Graph)}
     terms: list[Kernel] = []
     left_out = []
-    for position, name in enumerate(frame.columns):
-        repeated = (frame.columns == name).sum() > 1
-        values = frame.iloc[:, position]
-        term = "another column has its name" if repeated else _usable_term(values, frame)
-        if isinstance(term, Kernel):
+    for name, term in zip(frame.columns, found, strict=True):
+        if name in ids:
+            left_out.append(f"{name!r} (but for the ids that {ids[name]!r} links to)")
+        elif isinstance(term, Kernel):
             terms.append(term)
         else:
             left_out.append(f"{name!r} ({term})")
@@ -79,6 +80,8 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
 def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
     """The kernel for a column, or why there is none."""
     name, known = str(values.name), values.dropna()
+    if (frame.columns == name).sum() > 1:
+        return "another column has its name"
     if known.empty:
         return "all values missing"
     if any(isinstance(value, _SEQUENCES) for value in known):

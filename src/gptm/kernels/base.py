@@ -3,7 +3,8 @@
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
+from sklearn.gaussian_process import kernels as gp
 
 from gptm._memory import TooLarge, check_square
 from gptm._types import Array
@@ -26,6 +28,8 @@ from gptm.operators import (
     covariance_with_training,
     variance_of_new,
 )
+
+_LISTED = 10  # values of a parameter that are printed
 
 
 class Documents(NamedTuple):
@@ -78,16 +82,15 @@ class Kernel(ABC):
     def set_params(self, **params: Any) -> "Kernel":
         """Set parameters by name; `outer__inner` reaches into nested kernels."""
         valid = self.get_params(deep=False)
-        for key, value in params.items():
-            name, _, rest = key.partition("__")
-            if name not in valid:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {sorted(valid)}."
-                )
-            if rest:
-                valid[name].set_params(**{rest: value})
-            else:
-                setattr(self, name, value)
+        whole, inside = split_params(params)
+        unknown = (whole.keys() | inside.keys()) - valid.keys()
+        if unknown:
+            raise ValueError(
+                f"{type(self).__name__} has no parameter {min(unknown)!r}; it has {sorted(valid)}."
+            )
+        vars(self).update(vars(self.replace(**whole)))  # as the constructor takes them
+        for name, rest in inside.items():
+            getattr(self, name).set_params(**rest)
         return self
 
     @classmethod
@@ -97,7 +100,8 @@ class Kernel(ABC):
         positional: list[Any] = []
         for parameter in cls._signature():
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                positional.extend(keywords.pop(parameter.name))
+                given = keywords.pop(parameter.name)
+                positional.extend((given,) if isinstance(given, str) else given)
             elif parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
                 positional.append(keywords.pop(parameter.name))
         return cls(*positional, **keywords)
@@ -140,7 +144,9 @@ class Kernel(ABC):
         if isinstance(other, Kernel):
             return Sum.of(self, other)
         # NotImplemented would let scikit-learn's kernels swallow it.
-        raise TypeError(f"only kernels of gptm.kernels can be added to a kernel; got {other!r}.")
+        raise TypeError(
+            f"only kernels of gptm.kernels can be added to a kernel; got {other!r}.{_hint(other)}"
+        )
 
     def __mul__(self, other: "Kernel | float") -> "Kernel":
         from gptm.kernels.algebra import Product, Scaled
@@ -153,7 +159,9 @@ class Kernel(ABC):
             return Scaled(float(np.prod(scales)), Product(*inside)) if scales else Product(*inside)
         if isinstance(other, int | float | np.number):
             return Scaled(float(other), self)
-        raise TypeError(f"a kernel can be multiplied by a number or a kernel; got {other!r}.")
+        raise TypeError(
+            f"a kernel can be multiplied by a number or a kernel; got {other!r}.{_hint(other)}"
+        )
 
     __rmul__ = __mul__
 
@@ -164,11 +172,30 @@ class Kernel(ABC):
         return other + self if isinstance(other, Kernel) else NotImplemented
 
 
+def split_params(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Parameters themselves, and by their names those inside of them, which are to be set after them."""
+    whole: dict[str, Any] = {}
+    inside: dict[str, dict[str, Any]] = {}
+    for key, value in params.items():
+        name, _, rest = key.partition("__")
+        if rest:
+            inside.setdefault(name, {})[rest] = value
+        else:
+            whole[name] = value
+    return whole, inside
+
+
 def _as_kernel(value: Any) -> Any:
     """A function of two tables as a kernel; anything else as it is."""
     from gptm.kernels.function import Function, is_function
 
     return Function(value) if is_function(value) else value
+
+
+def _hint(value: Any) -> str:
+    if not isinstance(value, gp.Kernel):
+        return ""
+    return " Say which columns a kernel of scikit-learn reads, as in OnColumns(kernel, 'date')."
 
 
 class Learnable(NamedTuple):
@@ -245,8 +272,9 @@ class BoundKernel(ABC):
 
     def solver(self, like: Operator | None = None) -> Operator:
         """How to solve with it; `like` is the operator of the same kernel with other parameters."""
+        structure = self.structure  # whose refusals name a remedy of their own
         try:
-            return build_operator(self.structure, like)
+            return build_operator(structure, like)
         except TooLarge as error:
             remedy = "Merge rare levels of a category into one, round columns, or leave a term out."
             raise TooLarge(f"{error} {remedy}") from None
@@ -270,22 +298,22 @@ class BoundKernel(ABC):
 
         return ScaledBound(Scaled(factor, self.kernel), [self])
 
-    # Written out: for products of kernels, for sampling, and for tests.
+    # Written out, 𝒦 = between + diag(own_variances): for products of kernels, for sampling, and for tests.
 
     def labels(self) -> np.ndarray:
         """(D,) integers, equal for training documents that the kernel cannot tell apart.
 
-        What a document has for itself alone, `own_part`, does not count.
+        What a document has for itself alone does not count.
         """
         return np.arange(self.n)
 
     def alone(self) -> np.ndarray:
-        """(D,) whether a training document has nothing in common with any other, for want of a value."""
+        """(D,) whether a training document has nothing in common with any other, as for want of a value."""
         return np.zeros(self.n, dtype=bool)
 
     @property
     def own_part(self) -> float:
-        """The part of every document's variance that it shares with no other document."""
+        """The part of every document's variance, of new ones too, that it shares with no other document."""
         return 0.0
 
     def gram(self) -> Array:
@@ -297,15 +325,21 @@ class BoundKernel(ABC):
         check_memory(self.n, self.kernel)
         return self.structure.to_dense()
 
+    def own_variances(self) -> Array:
+        """(D,) what of each training document's variance it shares with no other document."""
+        return self.structure.own
+
     def shared_variances(self) -> Array:
-        """(n,) what of each training document's variance others may share."""
-        variances = self.own_gram(self.training, joint=False) - self.own_part
-        return np.where(self.alone(), 0.0, variances)
+        """(D,) the rest of it: the diagonal of `between`."""
+        features = self.structure.features
+        return np.zeros(self.n) if features is None else features.row_squares()
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
-        """Training documents against training documents, each pair taken as two, without `own_part`."""
-        found = self._written_out[np.ix_(rows, others)]
-        return found - self.own_part * np.equal.outer(rows, others)
+        """Training documents against training documents, each pair taken as two, without what is their own."""
+        features = self.structure.features
+        if features is None:
+            return np.zeros((len(rows), len(others)))
+        return features.take(rows).to_dense() @ features.take(others).to_dense().T
 
     def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> Array:
         """(n, m) new documents against training documents, or some of them."""
@@ -326,8 +360,14 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray | pd.DataFrame) or issparse(value):
+    """A parameter as it is printed: as it was written, unless that is long."""
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if (isinstance(value, np.ndarray | pd.DataFrame) and value.ndim > 1) or issparse(value):
         return f"<{' x '.join(map(str, value.shape))} matrix>"
+    if isinstance(value, list | tuple | np.ndarray):
+        listed = value.tolist() if isinstance(value, np.ndarray) else value
+        return repr(listed) if len(listed) <= _LISTED else f"<{len(listed)} values>"
     return repr(value)
 
 
@@ -345,6 +385,15 @@ def nothing_to_learn(kernel: Kernel, why: str) -> ValueError:
     return ValueError(
         f"{kernel!r} has nothing to learn from: {why}. Leave this kernel out, or fill the column."
     )
+
+
+@contextmanager
+def naming(kernel: Kernel, remedy: str = "") -> Iterator[None]:
+    """Errors in here say which kernel they are about, and what else to try."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{kernel!r}: {error} {remedy}".rstrip()) from None
 
 
 def check_memory(n: int, kernel: Kernel) -> None:

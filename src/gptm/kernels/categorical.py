@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
+from gptm._warnings import warn
 from gptm.kernels.base import (
     BoundKernel,
     Documents,
@@ -60,7 +61,9 @@ class Categorical(Kernel):
         levels = sorted({name for name in names if name is not None})
         if not levels:
             raise nothing_to_learn(self, f"every value of {self.column!r} is missing")
-        return CategoricalBound(self, levels, codes_of(names, levels))
+        codes = codes_of(names, levels)
+        _warn_useless(self, codes, len(levels))
+        return CategoricalBound(self, levels, codes)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "CategoricalBound":
         levels = unpacked(arrays["levels"])
@@ -121,6 +124,20 @@ class CategoricalBound(BoundKernel):
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"codes": self.codes, "levels": packed(self.levels)}
+
+
+def _warn_useless(kernel: Categorical, codes: np.ndarray, n_levels: int) -> None:
+    """Say where all documents are alike, or none."""
+    n_known = int((codes >= 0).sum())
+    if n_levels == 1 and n_known == len(codes) > 1:
+        found = "every document has the same value"
+    elif n_levels == n_known > 1:
+        found = "no two documents have the same value"
+    else:
+        return
+    warn(
+        f"{kernel!r}: {found} in {kernel.column!r}, so it says nothing about them. Leave it out, or check the column."
+    )
 
 
 def codes_of(names: np.ndarray, levels: list[str]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from gptm._validation import is_real
 from gptm._warnings import warn
 from gptm.kernels.base import Documents, Kernel, Learnable, nothing_to_learn
 from gptm.kernels.points import PointBound
-from gptm.metadata import check_same_kind, column, is_date, numbers, parse_days
+from gptm.metadata import parse_days, read_points
+
+_SOME = 256  # points that are compared with each other where only each with itself is asked for
 
 
 class _ColumnKernel(Kernel):
@@ -38,14 +41,12 @@ class _ColumnKernel(Kernel):
         """The same kernel with open parameters filled from the training points."""
         return self
 
-    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
-        """(n, columns) numbers, a row with a NaN is missing; and which columns hold dates."""
-        series = [column(frame, name, repr(self)) for name in self.columns]
-        values = [numbers(one, name) for one, name in zip(series, self.columns, strict=True)]
-        return np.column_stack(values), np.array([is_date(one) for one in series])
+    def noise(self, points: Array) -> Array:
+        """(n,) how much more a document varies than it shares with another one at the same point."""
+        return np.zeros(len(points))
 
     def bind(self, documents: Documents) -> "ColumnBound":
-        points, dates = self.read(documents.frame)
+        points, dates = read_points(documents.frame, self.columns, repr(self))
         if np.isnan(points).any(axis=1).all() and len(points) > 0:
             names = ", ".join(map(repr, self.columns))
             raise nothing_to_learn(self, f"every row misses a value in {names}")
@@ -59,6 +60,8 @@ class _ColumnKernel(Kernel):
 
 class ColumnBound(PointBound):
     """A column kernel over training points. A missing value leaves the document to the prior."""
+
+    if_indefinite = "White noise does not help, as it stands apart; a product of kernels of one column each does."
 
     def __init__(
         self, kernel: _ColumnKernel, points: Array, dates: np.ndarray, learns: bool = False
@@ -110,9 +113,7 @@ class ColumnBound(PointBound):
     def read(self, new: Documents) -> Array:
         if new.frame is None:
             return np.full((new.n, self.points.shape[1]), np.nan)
-        points, dates = self.kernel.read(new.frame)
-        check_same_kind(self.kernel.columns, dates, self.dates, points)
-        return points
+        return read_points(new.frame, self.kernel.columns, repr(self.kernel), self.dates)[0]
 
     def cross_gram(self, new: Array, rows: np.ndarray | None = None) -> Array:
         points = self.points if rows is None else self.points[rows]
@@ -143,12 +144,17 @@ class ColumnBound(PointBound):
 
     @property
     def own_part(self) -> float:
-        """White noise, by which two documents at the same point are less alike than one is to itself."""
-        here = self.points[~np.isnan(self.points).any(1)][:1]
-        if len(here) == 0:
-            return 0.0
-        twice = self._covariance(np.repeat(here, 2, axis=0))
-        return float(twice[0, 0] - twice[0, 1])
+        return float(self._noise.min()) if len(self._noise) else 0.0
+
+    def own_variances(self) -> Array:
+        own = np.full(self.n, self._prior_variance())
+        own[~self.alone()] = self._noise
+        return own
+
+    @cached_property
+    def _noise(self) -> Array:
+        """By how much documents with values vary beyond what another one at the same point shares."""
+        return self.kernel.noise(self.points[~self.alone()])
 
     def _prior_variance(self) -> float:
         """A document whose values are missing varies as much as a training document on average."""
@@ -182,12 +188,33 @@ class OnColumns(_ColumnKernel):
                 "OnColumns expects a kernel of sklearn.gaussian_process.kernels first, then column names; got "
                 f"{type(kernel).__name__}."
             )
+        if any(isinstance(part, Kernel) for part in kernel.get_params().values()):
+            raise ValueError(
+                "OnColumns expects a kernel of scikit-learn, but one of gptm.kernels is inside of it; add or multiply "
+                "that one outside, as in OnColumns(kernel, 'date') + RBF('age')."
+            )
+        if isinstance(kernel, gp.CompoundKernel):
+            raise ValueError(
+                "OnColumns expects one kernel, but a CompoundKernel is several side by side; add or multiply them."
+            )
         self.kernel = kernel
         self.columns = checked_columns("OnColumns", columns)
         self.name = name
 
     def covariance(self) -> gp.Kernel:
         return self.kernel
+
+    def noise(self, points: Array) -> Array:
+        """White noise, which scikit-learn leaves out between two sets of points."""
+        shared = [
+            np.diagonal(self.kernel(some, some))
+            for some in np.split(points, range(_SOME, len(points), _SOME))
+        ]
+        total = self.kernel.diag(points)
+        noise, rounding = total - np.concatenate(shared), 1e-9 * total.max(initial=0.0)
+        # The same for all, or none, is solved the quicker way; rounding must not hide it.
+        noise = np.where(noise > rounding, noise, 0.0)
+        return np.full(len(noise), noise.mean()) if np.ptp(noise) <= rounding else noise
 
 
 class _LengthScaled(_ColumnKernel):
@@ -423,12 +450,21 @@ def warn_constant(kernel: Kernel, columns: Sequence[str], points: Array) -> None
     constant = [
         name
         for name, values in zip(columns, points.T, strict=True)
-        if len(known := values[~np.isnan(values)]) > 1 and np.ptp(known) == 0
+        if len(known := values[~np.isnan(values)]) and np.ptp(known) == 0
     ]
-    if constant:
+    if constant and len(points) > 1:
         warn(
             f"{kernel!r}: every document has the same value in {', '.join(map(repr, constant))}, so it says nothing "
             "about them. Leave it out, or check the column."
+        )
+
+
+def warn_same_vectors(kernel: Kernel, name: str, rows: Array) -> None:
+    """Say where vectors tell no document from another."""
+    if len(rows) > 1 and (rows == rows[0]).all():
+        warn(
+            f"{kernel!r}: every document has the same vector in {name!r}, so it says nothing about them. Leave it out, "
+            "or check the column."
         )
 
 

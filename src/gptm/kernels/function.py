@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel
+from gptm.kernels.base import BoundKernel, Documents, Kernel, nothing_to_learn
 from gptm.kernels.points import PointBound
+
+_SOME = 256  # documents that are compared with each other where only each with itself is asked for
 
 
 class Function(Kernel):
@@ -16,7 +18,8 @@ class Function(Kernel):
     Parameters
     ----------
     function : callable
-        `function(a, b)` takes two DataFrames of n and m rows and returns (n, m) covariances.
+        `function(a, b)` takes two DataFrames of n and m rows and returns (n, m) covariances. NaN between a document
+        and itself means that it misses a value, which leaves it to the prior.
     name : str, optional
         What tables call this term.
 
@@ -63,10 +66,19 @@ class FunctionBound(PointBound):
         self.kernel: Function = kernel
         self.frame = frame.reset_index(drop=True)
         self.n = len(frame)
-        self._average = float(self._own(self.frame).mean()) if self.n else 1.0
+        self._variances = self._own(self.frame)
+        if self.alone().all():
+            raise nothing_to_learn(
+                kernel,
+                f"it gives no document a finite variance, but NaN in shape {(self.n, self.n)}",
+            )
+        self._average = float(np.nanmean(self._variances))
 
     def labels(self) -> np.ndarray:
         return np.arange(self.n)
+
+    def alone(self) -> np.ndarray:
+        return np.isnan(self._variances)
 
     @property
     def training(self) -> pd.DataFrame:
@@ -76,19 +88,26 @@ class FunctionBound(PointBound):
         return new.n if new.frame is None else new.frame
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
-        return self._call(self.frame.iloc[rows], self.frame.iloc[others])
+        return self._against(self.frame.iloc[rows], self._variances[rows], others)
 
     def cross_gram(self, new: pd.DataFrame | int, rows: np.ndarray | None = None) -> Array:
-        there = self.frame if rows is None else self.frame.iloc[rows]
+        rows = np.arange(self.n) if rows is None else rows
         if isinstance(new, int):
-            return np.zeros((new, len(there)))
-        return self._call(new, there)
+            return np.zeros((new, len(rows)))
+        return self._against(new, self._own(new), rows)
 
     def own_gram(self, new: pd.DataFrame | int, joint: bool) -> Array:
-        if isinstance(new, int):
-            own = np.full(new, self._average)
-            return np.diag(own) if joint else own
-        return self._call(new, new) if joint else self._own(new)
+        own = np.full(new, np.nan) if isinstance(new, int) else self._own(new)
+        there = np.flatnonzero(~np.isnan(own))
+        filled = np.where(np.isnan(own), self._average, own)
+        if not joint:
+            return filled
+        result = np.diag(filled)
+        if len(there):
+            assert isinstance(new, pd.DataFrame)
+            known = new.iloc[there]
+            result[np.ix_(there, there)] = self._call(known, known)
+        return result
 
     def arrays(self) -> dict[str, np.ndarray]:
         raise ValueError(
@@ -96,19 +115,37 @@ class FunctionBound(PointBound):
             "as Precomputed."
         )
 
-    def _own(self, frame: pd.DataFrame) -> Array:
-        """(n,) variances, some documents at a time."""
-        pieces = range(0, len(frame), 256)
-        squares = (self._call(frame.iloc[a : a + 256], frame.iloc[a : a + 256]) for a in pieces)
-        return np.concatenate([np.diagonal(square) for square in squares])
+    def _against(self, frame: pd.DataFrame, variances: Array, rows: np.ndarray) -> Array:
+        """Documents against training documents; one that misses a value has nothing to do with others."""
+        there, here = np.flatnonzero(~np.isnan(variances)), np.flatnonzero(~self.alone()[rows])
+        result = np.zeros((len(frame), len(rows)))
+        if len(there) and len(here):
+            found = self._call(frame.iloc[there], self.frame.iloc[rows[here]])
+            result[np.ix_(there, here)] = found
+        return result
 
-    def _call(self, a: pd.DataFrame, b: pd.DataFrame) -> Array:
-        found = np.asarray(self.kernel.function(a, b), dtype=np.float64)
-        if found.shape != (len(a), len(b)) or not np.isfinite(found).all():
+    def _own(self, frame: pd.DataFrame) -> Array:
+        """(n,) variances, some documents at a time; NaN where a value is missing."""
+        pieces = [frame.iloc[a : a + _SOME] for a in range(0, len(frame), _SOME)]
+        squares = (self._call(piece, piece, missing=True) for piece in pieces)
+        return np.concatenate([np.zeros(0), *(np.diagonal(square) for square in squares)])
+
+    def _call(self, a: pd.DataFrame, b: pd.DataFrame, *, missing: bool = False) -> Array:
+        """(n, m) what the function returns, in which some may be `missing`."""
+        try:
+            found = np.asarray(self.kernel.function(a, b), dtype=np.float64)
+        except KeyError as error:
+            known = ", ".join(map(repr, a.columns))
+            raise ValueError(
+                f"{self.kernel!r} looks for {error}; the metadata columns are {known}. Pass that column, with NaN "
+                "where it is not known, and let the function return NaN there; missing_columns= does not reach it."
+            ) from error
+        finite = np.isfinite(found) | (missing & np.isnan(found))
+        if found.shape != (len(a), len(b)) or not finite.all():
             raise ValueError(
                 f"{self.kernel!r} must return finite covariances of shape {(len(a), len(b))}, one row per document "
                 f"of its first table and one column per document of its second; got shape {found.shape}"
-                f"{'' if np.isfinite(found).all() else ' with NaN or infinite values'}."
+                f"{'' if finite.all() else ' with NaN or infinite values'}."
             )
         return found
 

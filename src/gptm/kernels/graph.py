@@ -16,7 +16,7 @@ from gptm.kernels.network import (
     NewNodes,
     symmetrised,
 )
-from gptm.metadata import column, level_names, link_lists
+from gptm.metadata import RENUMBERED, column, level_names, link_lists
 from gptm.operators import pointing
 
 
@@ -27,10 +27,12 @@ class Graph(NetworkKernel):
     ----------
     column : str, optional
         Column of the metadata with the ids of the documents that a document links to: a list, one id, or text with
-        ids between commas, semicolons, bars or spaces. Missing means no links.
+        ids between commas, semicolons, bars or spaces (rather those of them that no document's id holds). Missing
+        means no links.
     id : str, optional
-        Column with the documents' own ids; without it the index of the table. With `adjacency`: column with a
-        document's row in the matrix.
+        Column with the documents' own ids; without it the index of the table (a polars table has none: its rows
+        are counted, and counted anew once some are selected). With `adjacency`: column with a document's row in the
+        matrix.
     adjacency : sparse or dense array of shape (n, n), optional
         Instead of a column: weights of links, none negative. Without `id` its rows are the training documents in order;
         with it the matrix may cover documents that come later.
@@ -142,7 +144,7 @@ class LinkBound(NetworkBound):
         frame = new.frame
         if frame is None:
             return NewNodes(csr_matrix((new.n, self.n)), np.full(new.n, -1))
-        links = link_lists(column(frame, self.kernel.column, repr(self.kernel)))
+        links = link_lists(column(frame, self.kernel.column, repr(self.kernel)), self.ids)
         ids = self._known_ids(new)
         same = np.array(
             [-1 if name is None else self._position.get(name, -1) for name in ids], dtype=np.int64
@@ -196,9 +198,10 @@ class MatrixBound(NetworkBound):
 
 def _bind_links(kernel: Graph, documents: Documents) -> LinkBound:
     frame = documents.frame
-    links = link_lists(column(frame, kernel.column or "", repr(kernel)))
+    values = column(frame, kernel.column or "", repr(kernel))
     assert frame is not None
     ids = kernel.ids(documents)
+    links = link_lists(values, ids)
     position = _positions(kernel, ids)
     awaited: dict[str, list[int]] = {}
     for row, names in enumerate(links):
@@ -208,6 +211,11 @@ def _bind_links(kernel: Graph, documents: Documents) -> LinkBound:
     targets = [{position[name] for name in names if name in position} for names in links]
     _report(kernel, links, ids, awaited)
     positional = kernel.id is None and _numbered(frame)
+    if positional and frame.attrs.get(RENUMBERED):
+        warn(
+            f"{kernel!r}: a polars table has no index, so {kernel.column!r} is read as numbers of its rows. They are "
+            "wrong once rows are selected, as in cross-validation; name a column with the documents' ids, id=."
+        )
     return LinkBound(kernel, _edges(targets, documents.n), ids, awaited, positional)
 
 
@@ -244,7 +252,7 @@ def _report(
     if n_awaited == n_links:
         warn(
             f"{kernel!r}: none of {n_links:,} links leads to a document in {where}, so nothing is learnt from them. If "
-            "that is not where the ids are, name their column with id=."
+            "that is not where the ids are, name their column with id=; and links that are text may rather be lists."
         )
     elif n_awaited:
         example = next(iter(awaited))

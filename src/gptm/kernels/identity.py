@@ -50,6 +50,9 @@ class IdentityBound(BoundKernel):
     def labels(self) -> np.ndarray:
         return np.zeros(self.n, dtype=np.int64)
 
+    def alone(self) -> np.ndarray:
+        return np.ones(self.n, dtype=bool)
+
     @property
     def reads_metadata(self) -> bool:
         return False
@@ -60,9 +63,6 @@ class IdentityBound(BoundKernel):
 
     def read(self, new: Documents) -> int:
         return new.n
-
-    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
-        return np.zeros((len(rows), len(others)))
 
     def cross_gram(self, new: int, rows: np.ndarray | None = None) -> Array:
         return np.zeros((new, self.n if rows is None else len(rows)))

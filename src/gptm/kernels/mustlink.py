@@ -27,7 +27,8 @@ class MustLink(Kernel):
         Column of the metadata with labels; missing or -1 means unlabelled. Without it, and without `pairs`, the
         labels are `y` of `fit`, and every document at transform is unlabelled.
     pairs : sequence of (int, int), optional
-        Positions of training documents that belong together; what is linked through others is linked too.
+        Positions of training documents that belong together; what is linked through others is linked too. Where
+        rows are selected, as in scikit-learn's cross-validation, positions are those of other documents: use a column.
     gamma : float, default=1.0
         Covariance of linked documents.
     diagonal : float, optional
@@ -70,7 +71,8 @@ class MustLink(Kernel):
     def bind(self, documents: Documents) -> "MustLinkBound":
         n_documents, y = documents.n, documents.y
         if self.pairs is not None:
-            return MustLinkBound(self, [], _closure(self.pairs, n_documents))
+            links = _checked_pairs(self, n_documents)
+            return MustLinkBound(self, [], _closure(links, n_documents))
         if self.column is not None:
             names = self.read(documents.frame)
         elif y is not None:
@@ -125,17 +127,27 @@ def _labels(values: pd.Series) -> np.ndarray:
     return names
 
 
-def _closure(pairs: Any, n_documents: int) -> np.ndarray:
+def _checked_pairs(kernel: MustLink, n_documents: int) -> np.ndarray:
+    """(m, 2) positions of training documents."""
+    pairs: Any = kernel.pairs
+    for pair in pairs:
+        if not (np.shape(pair) == (2,) and all(_is_position(end, n_documents) for end in pair)):
+            raise ValueError(
+                f"pairs must hold two positions of training documents each, from 0 to {n_documents - 1}; got {pair!r}. "
+                "Documents that are known by names need a column of labels, as in MustLink('label')."
+            )
+    links = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    if (links[:, 0] == links[:, 1]).all():
+        raise nothing_to_learn(kernel, "its pairs link no two different documents")
+    return links
+
+
+def _is_position(value: Any, n_documents: int) -> bool:
+    return isinstance(value, int | np.integer) and bool(0 <= value < n_documents)
+
+
+def _closure(links: np.ndarray, n_documents: int) -> np.ndarray:
     """(n,) number of the group that each document is linked into, `ALONE` for those in no pair."""
-    links = np.asarray(pairs)
-    if links.size == 0:
-        return np.full(n_documents, ALONE)
-    shaped = links.ndim == 2 and links.shape[1] == 2 and links.dtype.kind in "iu"
-    if not shaped or links.min() < 0 or links.max() >= n_documents:
-        raise ValueError(
-            f"pairs must hold two positions of training documents each, from 0 to {n_documents - 1}; got an array "
-            f"of shape {links.shape} with values from {links.min()} to {links.max()}."
-        )
     graph = coo_matrix(
         (np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_documents, n_documents)
     )

@@ -9,7 +9,7 @@ from gptm._arrays import from_sparse_arrays, sparse_arrays
 from gptm._types import Array
 from gptm._validation import check_choice, check_number, is_real
 from gptm.kernels.base import Documents, nothing_to_learn
-from gptm.kernels.columns import checked_columns
+from gptm.kernels.columns import checked_columns, warn_constant, warn_same_vectors
 from gptm.kernels.network import (
     Form,
     NetworkBound,
@@ -17,7 +17,7 @@ from gptm.kernels.network import (
     NewNodes,
     symmetrised,
 )
-from gptm.metadata import check_same_kind, column, is_date, is_missing, numbers, vectors
+from gptm.metadata import column, is_missing, read_points, vectors
 from gptm.neighbours import nearest
 
 
@@ -107,7 +107,10 @@ class NearestNeighbors(NetworkKernel):
             names = ", ".join(map(repr, self.column_names()))
             raise nothing_to_learn(self, f"every row misses a value in {names}")
         centre, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
-        if not as_vectors:
+        if as_vectors:
+            warn_same_vectors(self, self.column_names()[0], values[there])
+        else:
+            warn_constant(self, self.column_names(), values)
             spread = values[there].std(axis=0)
             centre, scale = values[there].mean(axis=0), np.where(spread > 0, spread, 1.0)
         points = (values - centre) / scale
@@ -148,14 +151,19 @@ class NearestNeighbors(NetworkKernel):
             )
         return (values @ diags(scale)).tocsr()
 
-    def read_columns(self, documents: Documents) -> tuple[Array, bool, np.ndarray]:
-        """(n, p) numbers, NaN where missing; whether they are one column's vectors; which columns hold dates."""
+    def read_columns(
+        self, documents: Documents, then: np.ndarray | None = None
+    ) -> tuple[Array, bool, np.ndarray]:
+        """(n, p) numbers, NaN where missing; whether they are one column's vectors; which columns hold dates.
+
+        `then` is which of them did in training.
+        """
         names = self._names()
-        columns = [column(documents.frame, name, repr(self)) for name in names]
-        if len(columns) == 1 and any(np.ndim(v) == 1 for v in columns[0] if not is_missing(v)):
-            return vectors(columns[0], names[0]), True, np.zeros(1, dtype=bool)
-        values = [numbers(one, name) for one, name in zip(columns, names, strict=True)]
-        return np.column_stack(values), False, np.array([is_date(one) for one in columns])
+        first = column(documents.frame, names[0], repr(self))
+        if len(names) == 1 and any(np.ndim(v) == 1 for v in first if not is_missing(v)):
+            return vectors(first, names[0]), True, np.zeros(1, dtype=bool)
+        values, dates = read_points(documents.frame, names, repr(self), then)
+        return values, False, dates
 
     def _names(self) -> tuple[str, ...]:
         return checked_columns(
@@ -220,7 +228,7 @@ class NeighborBound(NetworkBound):
             )
         if new.frame is None:
             return None
-        values, _, dates = self.kernel.read_columns(new)
+        values, _, _ = self.kernel.read_columns(new, self.prepared["dates"])
         centre, scale = self.prepared["centre"], self.prepared["scale"]
         if np.isnan(values).all():
             return np.full((new.n, len(centre)), np.nan)
@@ -229,7 +237,6 @@ class NeighborBound(NetworkBound):
                 f"{self.kernel!r} was fitted to vectors of {len(centre)} numbers in {self.kernel.on!r}; these have "
                 f"{values.shape[1]}."
             )
-        check_same_kind(self.kernel.column_names(), dates, self.prepared["dates"] > 0, values)
         return (values - centre) / scale
 
     def arrays(self) -> dict[str, np.ndarray]:

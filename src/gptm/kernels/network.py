@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import eigsh
 
+from gptm._memory import check_square
 from gptm._types import Array
 from gptm._validation import check_choice, is_real
 from gptm.kernels.base import BoundKernel, Kernel, Learnable
@@ -98,7 +99,7 @@ class NetworkBound(BoundKernel):
     def __init__(self, kernel: Any, edges: csr_matrix):
         check_form(kernel)
         self.learns = kernel.kappa is None and kernel.form == "smooth"
-        self.kernel = kernel if kernel.kappa is not None else kernel.replace(kappa=KAPPA)
+        self.kernel = kernel.replace(kappa=KAPPA) if self.learns else kernel
         self.edges = edges  # (D, D) symmetric, not negative, nothing on the diagonal
         self.n = edges.shape[0]
 
@@ -184,15 +185,31 @@ class NetworkBound(BoundKernel):
         if given < safe:
             smallest = -gamma * _lowest_eigenvalue(self.edges)
             if not given > smallest * (1.0 + 1e-9):
+                enough = f"{smallest * (1.0 + 1e-6):.7g}"  # also as printed
                 raise ValueError(
                     f"diagonal={given!r} does not make {self.kernel!r} positive definite; on these documents it "
-                    f"must be larger than {smallest:.6g}. Leave it out, and the kernel finds a value by itself."
+                    f"must be at least {enough}. Leave it out, and the kernel finds a value by itself."
                 )
         return float(given)
 
     def mean_diagonal(self) -> float:
         """Known, where a trace would be estimated."""
         return 1.0 if self.kernel.form == "smooth" else self._variance
+
+    @cached_property
+    def _written_out(self) -> Array:
+        check_square(
+            self.n,
+            f"{self.kernel!r} over {self.n:,} documents is written out inside of a product",
+            "Add it to other terms rather than multiply it by them, or fit to fewer documents.",
+        )
+        return self.structure.to_dense()
+
+    def shared_variances(self) -> Array:
+        return np.diagonal(self._written_out)
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return self._written_out[np.ix_(rows, others)]
 
     @property
     def training(self) -> NewNodes:

@@ -9,7 +9,7 @@ import numpy as np
 from gptm._memory import TooLarge
 from gptm._types import Array
 from gptm._warnings import warn
-from gptm.kernels.base import BoundKernel, check_memory
+from gptm.kernels.base import BoundKernel, check_memory, naming
 from gptm.operators import Block, Features, Placement, Structure, Tangent, pointing
 from gptm.operators import factor as factors
 
@@ -20,6 +20,7 @@ class PointBound(BoundKernel):
     """A kernel known by its covariances; only distinct values count, however many documents share them."""
 
     surely_definite = True  # False for what users bring, which has to be looked at as a whole
+    if_indefinite = ""  # what to try where it is no covariance after all
     on_trial = False  # whether the parameters are but a step on the way to better ones
 
     @abstractmethod
@@ -50,8 +51,11 @@ class PointBound(BoundKernel):
         return Structure(self.n, Features([Block(pointers, table)]), own)
 
     def own_variances(self) -> Array:
-        """(n,) what each training document shares with no other."""
         return np.where(self.alone(), self.own_gram(self.training, joint=False), self.own_part)
+
+    def shared_variances(self) -> Array:
+        total = self.own_gram(self.training, joint=False)
+        return np.where(self.alone(), 0.0, total - self.own_variances())
 
     def place(self, new: Any, joint: bool = False) -> Placement:
         total = self.own_gram(new, joint)
@@ -103,8 +107,9 @@ class PointBound(BoundKernel):
             return self.between(first[rows], first[others])
 
         if self.surely_definite and m > factors.DENSE:
-            variances = self.own_gram(self.training, joint=False)[first] - self.own_part
-            max_rank = min(m // 3, factors.MAX_RANK)
+            variances, max_rank = self.shared_variances()[first], min(m // 3, factors.MAX_RANK)
+            if not variances.any():  # noise alone
+                return factors.Factor(np.zeros((m, 0)), np.arange(0), np.zeros((0, 0)))
             found, left = factors.incomplete(covariance, variances, max_rank)
             if left <= factors.TOL:
                 return found
@@ -119,4 +124,7 @@ class PointBound(BoundKernel):
             raise TooLarge(
                 f"{self.kernel!r} tells {m:,} documents apart, more than a trial can afford."
             )
-        return factors.decompose(covariance, m)
+        everything = np.arange(m)
+        written_out = covariance(everything, everything)
+        with naming(self.kernel, self.if_indefinite):
+            return factors.decompose(lambda *_: written_out, m)

@@ -1,5 +1,6 @@
 """A similarity matrix of the user's own."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from scipy.sparse import issparse
 
 from gptm._types import Array
 from gptm._warnings import warn
-from gptm.kernels.base import Documents, Kernel
+from gptm.kernels.base import Documents, Kernel, naming
 from gptm.kernels.points import PointBound
-from gptm.metadata import column
+from gptm.metadata import as_name, column, level_names
 from gptm.operators.spectral import check_spectrum
 
 
@@ -70,7 +71,8 @@ class Precomputed(Kernel):
                     f"values of column {self.id!r} are not among its {len(values)} rows, {missing.sum()} are missing."
                 )
         if len(values) > n_documents:  # the operator checks the training documents' part only
-            check_spectrum(eigvalsh(values))
+            with naming(self):
+                check_spectrum(eigvalsh(values))
         return PrecomputedBound(self, values, rows)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "PrecomputedBound":
@@ -79,16 +81,15 @@ class Precomputed(Kernel):
     def _rows(self, frame: pd.DataFrame | None) -> np.ndarray:
         """(n,) row of the matrix for each document, -1 where there is none."""
         assert self.id is not None
-        ids = column(frame, self.id, repr(self))
-        labels = self.matrix.index if isinstance(self.matrix, pd.DataFrame) else None
-        if labels is None:
-            labels = pd.RangeIndex(len(self.matrix))
+        ids = level_names(column(frame, self.id, repr(self)))
+        by_label = isinstance(self.matrix, pd.DataFrame)
+        labels = _names(self.matrix.index if by_label else range(len(self.matrix)))
         if not labels.is_unique:
             repeated = labels[labels.duplicated()][0]
             raise ValueError(
                 f"the index of a precomputed kernel must name each row once; {repeated!r} repeats."
             )
-        return labels.get_indexer(pd.Index(ids))
+        return labels.get_indexer(ids)
 
 
 class PrecomputedBound(PointBound):
@@ -114,17 +115,18 @@ class PrecomputedBound(PointBound):
         return self.rows
 
     def read(self, new: Documents) -> np.ndarray:
-        frame, n_documents = new.frame, new.n
-        if self.kernel.id is not None and frame is not None:
-            rows = self.kernel._rows(frame)
-            remedy = f"Their values of column {self.kernel.id!r} are not in the matrix."
-        else:
-            rows = np.full(n_documents, -1)
+        rows, without = np.full(new.n, -1), np.zeros(new.n, dtype=bool)
+        if self.kernel.id is None:
+            without[:] = True
             remedy = "Pass Precomputed(matrix, id=...) and metadata with that column."
-        unknown = int((rows < 0).sum())
-        if unknown and (frame is not None or self.kernel.id is None):  # else the model says it
+        elif new.frame is not None:  # else the model says it
+            rows = self.kernel._rows(new.frame)
+            named = column(new.frame, self.kernel.id, repr(self.kernel)).notna().to_numpy()
+            without = named & (rows < 0)
+            remedy = f"Their values of column {self.kernel.id!r} are not in the matrix."
+        if without.any():
             warn(
-                f"{unknown} of {n_documents} documents have no row in the precomputed kernel and fall "
+                f"{without.sum()} of {new.n} documents have no row in the precomputed kernel and fall "
                 f"back to the prior. {remedy}",
             )
         return rows
@@ -155,12 +157,25 @@ class PrecomputedBound(PointBound):
         return {"rows": self.rows}
 
 
+def _names(labels: Iterable[Any]) -> pd.Index:
+    return pd.Index([as_name(label) for label in labels], dtype=object)
+
+
+def _in_order(matrix: Any) -> Any:
+    """A table with its columns in the order of its rows, where these are the same."""
+    if not isinstance(matrix, pd.DataFrame):
+        return matrix
+    rows, columns = _names(matrix.index), _names(matrix.columns)
+    same = rows.is_unique and columns.is_unique and set(rows) == set(columns)
+    return matrix.iloc[:, columns.get_indexer(rows)] if same else matrix
+
+
 def _checked_matrix(matrix: Any) -> Array:
     if issparse(matrix):
         raise ValueError(
             "a precomputed kernel must be a dense array or DataFrame; got a sparse matrix. Pass matrix.toarray()."
         )
-    values = np.asarray(matrix, dtype=np.float64)
+    values = np.asarray(_in_order(matrix), dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ValueError(f"a precomputed kernel must be a square matrix; got shape {values.shape}.")
     if not np.isfinite(values).all():

@@ -37,6 +37,8 @@ class Terms:
     @classmethod
     def of(cls, bound: BoundKernel) -> "Terms":
         """The terms of a kernel; each with the same variance, unless a number says otherwise."""
+        while isinstance(bound, ScaledBound):  # a number for all: the overall strength is B's
+            bound = bound.bounds[0]
         parts = terms_of(bound)
         bounds, weights, free = [], [], []
         for part in parts:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from gptm._types import Array
 from gptm.kernels.base import BoundKernel, Documents, Kernel, nothing_to_learn
-from gptm.kernels.columns import checked_columns, grid, warn_constant
-from gptm.metadata import check_same_kind, column, is_date, numbers, vectors
+from gptm.kernels.columns import checked_columns, grid, warn_constant, warn_same_vectors
+from gptm.metadata import column, read_points, vectors
 from gptm.operators import Block, Features, Placement, Structure
 
 
@@ -18,8 +18,10 @@ class _VectorKernel(Kernel):
     """A kernel x' y of some numbers of the documents."""
 
     @abstractmethod
-    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
-        """(n, p) numbers, a row with a NaN is missing; and which columns hold dates."""
+    def read(
+        self, frame: pd.DataFrame | None, then: np.ndarray | None = None
+    ) -> tuple[Array, np.ndarray]:
+        """(n, p) numbers, a row with a NaN is missing; and which columns hold dates, as `then` in training."""
 
     @abstractmethod
     def prepare(self, points: Array) -> tuple[Array, Array]:
@@ -84,14 +86,13 @@ class VectorBound(BoundKernel):
     def read(self, new: Documents) -> Array:
         if new.frame is None:
             return np.full((new.n, self.rows.shape[1]), np.nan)
-        points, dates = self.kernel.read(new.frame)
+        points, _ = self.kernel.read(new.frame, self.dates)
         if np.isnan(points).all():
             return np.full((new.n, self.rows.shape[1]), np.nan)
         if points.shape[1] != len(self.centre):
             raise ValueError(
                 f"{self.kernel!r} was fitted to vectors of {len(self.centre)} numbers; these have {points.shape[1]}."
             )
-        check_same_kind(self.kernel.column_names(), dates, self.dates, points)
         return self.kernel.features((points - self.centre) / self.scale)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -127,10 +128,10 @@ class Linear(_VectorKernel):
     def column_names(self) -> tuple[str, ...]:
         return self.columns
 
-    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
-        series = [column(frame, name, repr(self)) for name in self.columns]
-        values = [numbers(one, name) for one, name in zip(series, self.columns, strict=True)]
-        return np.column_stack(values), np.array([is_date(one) for one in series])
+    def read(
+        self, frame: pd.DataFrame | None, then: np.ndarray | None = None
+    ) -> tuple[Array, np.ndarray]:
+        return read_points(frame, self.columns, repr(self), then)
 
     def prepare(self, points: Array) -> tuple[Array, Array]:
         warn_constant(self, self.columns, points)
@@ -177,11 +178,16 @@ class Embedding(_VectorKernel):
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def read(self, frame: pd.DataFrame | None) -> tuple[Array, np.ndarray]:
+    def read(
+        self, frame: pd.DataFrame | None, then: np.ndarray | None = None
+    ) -> tuple[Array, np.ndarray]:
         found = vectors(column(frame, self.column, repr(self)), self.column)
         return found, np.zeros(1, dtype=bool)
 
     def prepare(self, points: Array) -> tuple[Array, Array]:
+        if not points.any():
+            raise nothing_to_learn(self, f"every vector in {self.column!r} is zero")
+        warn_same_vectors(self, self.column, points)
         centre = points.mean(axis=0)
         return (centre if self.center else np.zeros_like(centre)), np.ones_like(centre)
 
