@@ -59,9 +59,12 @@ def ok(*arguments, **keywords):
 
 
 def run(*arguments, **keywords):
-    """The command in a process of its own."""
+    """The command in a process of its own, which does not look for the shell that started it."""
     command = [sys.executable, "-m", "gptm", *map(str, arguments)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
+    }
     return subprocess.run(command, capture_output=True, timeout=120, env=environment, **keywords)
 
 

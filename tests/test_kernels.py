@@ -1219,7 +1219,7 @@ def test_noise_alone_needs_no_features():
     kernel = k.OnColumns(gp.DotProduct() * gp.WhiteKernel(0.5), "x")
     bound = kernel.bind(Documents(1200, pd.DataFrame({"x": x})))
     assert isinstance(bound.operator, Diagonal)
-    assert_allclose(bound.operator.nodes, 0.5 * (x**2 + 1.0))
+    assert_allclose(bound.structure.own, 0.5 * (x**2 + 1.0))
     new = bound.read(Documents(1, pd.DataFrame({"x": [3.0]})))
     assert_allclose(bound.cross(new).variance(np.ones(1)), [[5.0]])
 

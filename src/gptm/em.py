@@ -56,8 +56,8 @@ class State(NamedTuple):
 
     @property
     def components(self) -> Array:
-        """(K, V) topics, rows sum to one."""
-        return np.ascontiguousarray(self.beta_T.T)
+        """(K, V) topics, rows sum to one. Words stay together in memory, as the document step reads them."""
+        return self.beta_T.T
 
 
 class Problem:

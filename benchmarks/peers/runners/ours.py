@@ -10,7 +10,7 @@ from gptm import CTM
 
 PACKAGE = "gptm"
 WARM_UP: dict[str, Any] = {"max_iter": 3}
-INFERENCE = tuple({"doc_tol": tol} for tol in (0.5, 0.2, 0.1, 0.05, 0.01, 1e-3, 1e-7))
+INFERENCE = tuple({"doc_tol": tol} for tol in (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 1e-3, 1e-7))
 
 
 def fit(

@@ -18,6 +18,7 @@ from gptm._hot.words import (
 # Part of the words' curvature that steps reckon with. The rest is information that is missing: words do not know their
 # topics (Louis). It differs between documents, but reckoning with each one's own brought no more than this one number.
 SHARE = 0.4
+_IDLE = 1e-12  # nats per token: a step that promises less is hardly more than rounding
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
@@ -82,7 +83,8 @@ def optimise_document(
     exponential(scratch[0], half, scratch[1], bits)
     zeta = dot(e, half)
     level = level_of(e, N, levels)
-    enough, rounding = tol * max(N, 1.0), 1e-15 * N
+    enough, idle = tol * max(N, 1.0), min(tol, _IDLE) * max(N, 1.0)
+    rounding = 1e-15 * N
     inner = 0
     while inner < max_inner:
         inner += 1
@@ -102,6 +104,10 @@ def optimise_document(
             R[level], levels[level], t, SHARE, N, g, x, Px, chosen, work[12:16], work[16:]
         )
         promise = dot(x, g)
+        if not promise > idle:
+            if moved > enough:
+                continue  # lam is where it should be; nu2 and zeta still settle with each other
+            break
         towards, along, curved = dot(x, n), dot(x, pull), dot(x, Px)
         step = 1.0
         while True:
@@ -120,9 +126,7 @@ def optimise_document(
             if gain + N * (shift_new - shift) >= -rounding or step < 1e-6:
                 break
             step *= 0.5
-        if step < 1e-6:  # what it promises is below rounding: lam stays
-            if moved > enough:
-                continue  # nu2 and zeta still settle with each other
+        if step < 1e-6:  # the promise is below rounding: stay
             break
         for i in range(K):
             lam[i] = g[i]

@@ -361,7 +361,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 def _short(value: Any) -> str:
     """A parameter as it is printed: as it was written, unless that is long."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         return repr(value.item())
     if (isinstance(value, np.ndarray | pd.DataFrame) and value.ndim > 1) or issparse(value):
         return f"<{' x '.join(map(str, value.shape))} matrix>"
