@@ -87,7 +87,8 @@ def infer_documents(
     """
     n, K = prior.mean.shape
     assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
-    lam, nu2 = prior_start(prior) if start is None else (start.lam.copy(), start.nu2.copy())
+    begin = prior_start(prior) if start is None else start
+    lam, nu2 = np.empty_like(begin.lam), np.empty_like(begin.nu2)
     terms = np.empty(n)
     shared = prior.weight.ndim == 1
     P, resolvents = _shared_precision(prior) if shared else (np.empty((0, 0)), np.empty((0, 0, 0)))
@@ -98,6 +99,7 @@ def infer_documents(
         expected[:] = 0.0
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
+            lam[rows], nu2[rows] = begin.lam[rows], begin.nu2[rows]
             indptr = counts.indptr[rows.start : rows.stop + 1]
             if start is None:
                 _hot.guess_block(indptr, counts.indices, counts.data, beta_T, lam[rows], nu2[rows])
