@@ -51,8 +51,9 @@ class CTM(TopicModel):
         Converged when the bound rises by less than this share of its value. Larger values often predict the
         words of short real texts better, smaller ones find the parameters of sampled corpora better.
     doc_tol : float, default=1e-7
-        A new document is done when one more step promises less than this, in nats per token. To make `transform`
-        faster, 0.01 takes a quarter of the steps and predicts words as well. Of no effect in "map" inference.
+        A new document is done after a step that promised less than this, in nats per token. To make `transform`
+        faster, 0.01 takes a quarter of the steps and predicts words as well, 0.5 an eighth and nearly as well. Of no
+        effect in "map" inference.
     random_state : int, RandomState or None
         The same seed gives the same model, bit by bit, for any `n_jobs`.
     n_jobs : int or None
