@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from numpy.linalg import inv
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
@@ -133,7 +134,9 @@ def test_word_statistics(form, K):
     indptr = np.cumsum([0, *(len(words) for words, _ in rows)]).astype(np.int32)
     words, counts = (np.concatenate(parts) for parts in zip(*rows, strict=True))
     expected, ambiguous = np.full((D, K), np.nan), np.full((D, K, K), np.nan)
-    form_of(_hot.word_statistics, form)(indptr, words, counts, beta_T, theta, expected, ambiguous)
+    form_of(_hot.word_statistics, form)(
+        indptr, words, counts, beta_T, theta, expected, ambiguous, np.empty(K)
+    )
     for d in range(D):
         phi = theta[d] * beta_T[1:]
         phi /= phi.sum(1)[:, None]
@@ -361,7 +364,7 @@ class Document:
         """lam, nu2, the words and normaliser terms, and the number of inner iterations."""
         lam = (self.lam0 if lam is None else lam).copy()
         nu2 = (self.nu20 if nu2 is None else nu2).copy()
-        P, levels, work = inv(self.Sigma), 0.1 * _hot.LEVELS, np.zeros((16 + self.K, self.K))
+        P, levels = inv(self.Sigma), 0.1 * _hot.LEVELS
         terms, inner = form_of(_hot.optimise_document, form)(
             *sparse_row(self.x_d),
             self.m,
@@ -373,11 +376,8 @@ class Document:
             nu2,
             max_inner,
             tol,
-            work,
-            work[1].view(np.int64),
-            np.empty(self.K, dtype=np.int64),
-            np.empty((3, len(self.x_d))),
             np.empty((0, self.K)),
+            _hot.Scratch.of(self.K, len(self.x_d)),
         )
         return lam, nu2, terms, inner
 
@@ -567,6 +567,7 @@ def test_document_block(form, own_weights):
         1e-14,
         terms,
         counts,
+        _hot.Scratch.of(K, len(beta_T)),
     )
     assert inner >= D
     allocated = np.zeros(p.beta.shape)
@@ -595,7 +596,9 @@ def test_guess_block(form):
     indices = np.concatenate([words for words, _ in rows])
     data = np.concatenate([counts for _, counts in rows])
     lam, nu2 = p.lam.copy(), p.nu2.copy()
-    form_of(_hot.guess_block, form)(indptr, indices, data, np.ascontiguousarray(p.beta.T), lam, nu2)
+    beta_T = np.ascontiguousarray(p.beta.T)
+    scratch = _hot.Scratch.of(*reversed(beta_T.shape))
+    form_of(_hot.guess_block, form)(indptr, indices, data, beta_T, lam, nu2, scratch)
     for d, x_d in enumerate(X):
         n = x_d @ naive.phi(p.lam[d], p.beta)
         g = n - x_d.sum() * softmax(p.lam[d])
@@ -611,7 +614,8 @@ def test_a_guess_is_a_small_step_where_words_say_little(form):
     words, counts, lam, beta_T, x_d = random_document(2)
     guess, nu2 = lam[None].copy(), np.full((1, len(lam)), 1e-9)
     indptr = np.array([0, len(words)], dtype=np.int32)
-    form_of(_hot.guess_block, form)(indptr, words, counts, beta_T, guess, nu2)
+    scratch = _hot.Scratch.of(len(lam), len(words))
+    form_of(_hot.guess_block, form)(indptr, words, counts, beta_T, guess, nu2, scratch)
     gradient = x_d @ naive.phi(lam, beta_T.T) - x_d.sum() * softmax(lam)
     assert_allclose((guess[0] - lam) / 1e-9, gradient, rtol=1e-5, atol=1e-5)
 
@@ -630,8 +634,10 @@ NINE_NODES = one_rule(9)
 def expected_softmax(lam, nu2, rules=NINE_NODES, form="compiled"):
     lam, nu2 = np.atleast_2d(lam).astype(float), np.atleast_2d(nu2).astype(float)
     out = np.full(lam.shape, np.nan)
+    work = np.full((5 + 2 * rules.nodes.shape[1], lam.shape[1]), np.nan)
+    bits = work[0].view(np.int64)
     with np.errstate(over="ignore", under="ignore"):
-        form_of(_hot.expected_softmax, form)(lam, nu2, rules, out)
+        form_of(_hot.expected_softmax, form)(lam, nu2, rules, out, work, bits)
     return out
 
 
@@ -787,6 +793,47 @@ def test_next_uniform_is_uniform():
     assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 4 / np.sqrt(len(values))
 
 
+def padded(K):
+    """Columns of the counts of K topics."""
+    return -(-K // _hot.LANES) * _hot.LANES
+
+
+def test_weigh():
+    """Compiled to vector instructions and as plain Python: the same bits, and nothing else is written."""
+    rng = np.random.default_rng(0)
+    doc, word, inverse = rng.random((3, 24), dtype=np.float32)
+    alpha, eta = np.float32(0.1), np.float32(0.2)
+
+    @njit
+    def compiled(first, weights):
+        return _hot.weigh(doc, word, inverse, alpha, eta, first, weights)
+
+    for first in (0, 8, 16):
+        ours, theirs = np.zeros((2, 24), dtype=np.float32)
+        assert compiled(first, ours) == _hot.weigh(doc, word, inverse, alpha, eta, first, theirs)
+        assert np.array_equal(ours, theirs)
+        wanted = np.zeros(24)
+        eight = slice(first, first + 8)
+        wanted[eight] = (doc[eight] + 0.1) * (word[eight] + 0.2) * inverse[eight]
+        assert_allclose(ours, wanted, rtol=1e-6)
+        assert_allclose(compiled(first, ours), wanted.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("K", [1, 7, 8, 9, 20])
+def test_choose_finds_every_topic(form, K):
+    """Against a search in the running sums; a number that rounds to one gets the last topic or a column beyond."""
+    rng = np.random.default_rng(K)
+    weights = np.zeros(padded(K), dtype=np.float32)
+    weights[:K] = rng.integers(1, 9, K)  # sums are exact
+    borders = np.cumsum(weights[:K]) / weights.sum()
+    for uniform in [0.0, *(borders[:-1] - 1e-6), *(borders[:-1] + 1e-6), 1 - 1e-6]:
+        sums = weights.reshape(-1, _hot.LANES).sum(axis=1)
+        topic = form_of(_hot.choose, form)(weights, sums, uniform)
+        assert topic == np.searchsorted(borders, uniform, side="right")
+        assert_allclose(sums, np.add.accumulate(weights.reshape(-1, _hot.LANES).sum(axis=1)))
+    assert form_of(_hot.choose, form)(weights, sums, 1.0) >= K - 1
+
+
 class Tokens:
     """A corpus of tokens with topics and the counts that belong to them."""
 
@@ -801,14 +848,18 @@ class Tokens:
 
     def count(self):
         D, V, K = self.shape
-        doc_topic = np.zeros((D, K), dtype=np.float32)
-        word_topic = np.zeros((V, K), dtype=np.float32)
+        columns = padded(K)
+        doc_topic = np.zeros((D, columns), dtype=np.float32)
+        word_topic = np.zeros((V, columns), dtype=np.float32)
         counted = self.topics >= 0
         np.add.at(doc_topic, (self.docs[counted], self.topics[counted]), 1)
         np.add.at(word_topic, (self.words[counted], self.topics[counted]), 1)
-        return doc_topic, word_topic, word_topic.sum(axis=0, dtype=float)
+        return doc_topic, word_topic, word_topic[:, :K].sum(axis=0, dtype=float)
 
     def sweep(self, form="compiled", tokens=slice(None), alpha=0.1, eta=0.2):
+        _, V, K = self.shape
+        columns = padded(K)
+        sizes = self.topic_total + V * eta
         with np.errstate(over="ignore"):
             form_of(_hot.gibbs_sweep, form)(
                 self.docs[tokens],
@@ -816,11 +867,14 @@ class Tokens:
                 self.topics[tokens],
                 self.doc_topic,
                 self.word_topic,
-                self.topic_total,
+                sizes,
+                np.zeros(columns, dtype=np.float32),
                 alpha,
                 eta,
                 self.state,
+                np.full((2, 2, columns), np.nan, dtype=np.float32),
             )
+        self.topic_total = np.rint(sizes - V * eta)
 
 
 def test_gibbs_sweep_keeps_the_counts(form):
@@ -838,8 +892,9 @@ def test_gibbs_sweep_keeps_the_counts(form):
     assert 20 < np.count_nonzero(tokens.topics != start) < 200
 
 
-def test_gibbs_sweep_is_the_same_in_plain_python():
-    compiled, python = Tokens(1), Tokens(1)
+@pytest.mark.parametrize("K", [3, 11])
+def test_gibbs_sweep_is_the_same_in_plain_python(K):
+    compiled, python = Tokens(1, K=K), Tokens(1, K=K)
     compiled.sweep("compiled")
     python.sweep("python")
     assert np.array_equal(compiled.topics, python.topics)
@@ -852,7 +907,8 @@ def test_gibbs_sweep_draws_from_the_conditional_distribution():
     V = tokens.shape[1]
     d, w, i = tokens.docs[j], tokens.words[j], tokens.topics[j]
     others = [
-        a.astype(float) for a in (tokens.doc_topic[d], tokens.word_topic[w], tokens.topic_total)
+        a.astype(float)
+        for a in (tokens.doc_topic[d, :3], tokens.word_topic[w, :3], tokens.topic_total)
     ]
     for a in others:
         a[i] -= 1

@@ -296,21 +296,22 @@ def test_likelihood_of_a_chain():
 
 
 def test_gibbs_start_is_the_best_of_its_chains(monkeypatch):
-    counts, _ = anchored_corpus(4, D=40)
+    counts, _ = anchored_corpus(6, D=40)
     best = start_from("gibbs", counts)
     chains = []
     for seed in np.random.RandomState(0).randint(2**31, size=start.CHAINS):
         chains.append(Chain(counts, 3, np.random.RandomState(seed)))
         chains[-1].sweep(2 * start.SWEEPS)  # there are few tokens
     likelihoods = [chain.log_likelihood() for chain in chains]
-    assert len(set(likelihoods)) > 1
-    chosen = chains[int(np.argmax(likelihoods))]
-    chosen.sweep(start.MORE_SWEEPS)
-    assert np.array_equal(best.posterior.lam, chosen.start().posterior.lam)
+    likeliest = int(np.argmax(likelihoods))
+    assert likeliest > 0  # with this corpus; else the first run would do as well
+    for chain in (chains[0], chains[likeliest]):
+        chain.sweep(start.MORE_SWEEPS)
+    assert np.array_equal(best.posterior.lam, chains[likeliest].start().posterior.lam)
 
     monkeypatch.setattr(start, "MANY_TOKENS", 10)
     single = start_from("gibbs", counts)
-    assert not np.array_equal(single.posterior.lam, best.posterior.lam)
+    assert np.array_equal(single.posterior.lam, chains[0].start().posterior.lam)
 
 
 def test_gibbs_start_after_an_interrupt(monkeypatch):

@@ -90,6 +90,7 @@ def infer_documents(
     begin = prior_start(prior) if start is None else start
     lam, nu2 = np.empty_like(begin.lam), np.empty_like(begin.nu2)
     terms = np.empty(n)
+    longest = int(np.diff(counts.indptr).max(initial=0))
     shared = prior.weight.ndim == 1
     P, resolvents = _shared_precision(prior) if shared else (np.empty((0, 0)), np.empty((0, 0, 0)))
     weight = np.empty((0, K)) if shared else prior.weight
@@ -97,12 +98,15 @@ def infer_documents(
     def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
         shard, expected = item
         expected[:] = 0.0
+        scratch = _hot.Scratch.of(K, longest)
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
             lam[rows], nu2[rows] = begin.lam[rows], begin.nu2[rows]
             indptr = counts.indptr[rows.start : rows.stop + 1]
             if start is None:
-                _hot.guess_block(indptr, counts.indices, counts.data, beta_T, lam[rows], nu2[rows])
+                _hot.guess_block(
+                    indptr, counts.indices, counts.data, beta_T, lam[rows], nu2[rows], scratch
+                )
             _hot.document_block(
                 indptr,
                 counts.indices,
@@ -119,6 +123,7 @@ def infer_documents(
                 tol,
                 terms[rows],
                 expected,
+                scratch,
             )
 
     if tally is None:
@@ -167,7 +172,11 @@ def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
 
     def run(rows: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
-        _hot.expected_softmax(posterior.lam[rows], posterior.nu2[rows], RULES, theta[rows])
+        work = np.empty((5 + 2 * RULES.nodes.shape[1], theta.shape[1]))
+        bits = work[0].view(np.int64)
+        _hot.expected_softmax(
+            posterior.lam[rows], posterior.nu2[rows], RULES, theta[rows], work, bits
+        )
 
     ordered_map(run, even_blocks(len(theta)), n_jobs)
     return theta

@@ -15,7 +15,7 @@ from gptm.seeds import first_topics
 
 ALPHA = 0.1  # of the documents' Dirichlet prior
 ETA = 0.1  # of the topics': the chain mixes much faster than with 0.01 (measured)
-CAP = 1000  # tokens per cell: bounds the work for a count of a million
+CAP = 10_000  # tokens per cell: bounds the work for a count of a million
 MAX_SHARDS = 8
 MIN_SHARD = 20_000  # tokens
 
@@ -43,6 +43,7 @@ class Chain:
         seeds: Array | None = None,
     ):
         self._shape = (*counts.shape, n_components)
+        self._columns = -(-n_components // _hot.LANES) * _hot.LANES  # of counts; loops read so many
         self._docs, self._words = _tokens(counts)
         n_tokens = len(self._docs)
         self._topics = (
@@ -50,7 +51,7 @@ class Chain:
             if seeds is None
             else first_topics(self._docs, self._words, seeds, rng)
         )
-        self._seeds = 0.0 if seeds is None else seeds.astype(np.float32)
+        self._seeds = seeds
         lengths = np.bincount(self._docs, minlength=counts.shape[0])
         n_shards = int(np.clip(n_tokens // MIN_SHARD, 1, MAX_SHARDS))
         ends = np.concatenate([[0], np.cumsum(lengths)])
@@ -60,11 +61,14 @@ class Chain:
 
     def _count_tokens(self) -> None:
         D, V, K = self._shape
-        self._doc_topic = _count(self._docs, self._topics, (D, K))
-        self._word_topic = _count(self._words, self._topics, (V, K)) + self._seeds
+        self._doc_topic = _count(self._docs, self._topics, (D, self._columns))
+        self._word_topic = _count(self._words, self._topics, (V, self._columns))
+        if self._seeds is not None:
+            self._word_topic[:, :K] += self._seeds
 
     def sweep(self, n_sweeps: int, n_jobs: int | None = None) -> bool:
         """Go on; False after Ctrl-C, which leaves every token with a topic."""
+        _, V, K = self._shape
 
         def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> Array:
             checkpoint()
@@ -76,10 +80,12 @@ class Chain:
                 self._topics[tokens],
                 self._doc_topic,
                 local,
-                local.sum(0, dtype=np.float64),
+                local[:, :K].sum(0, dtype=np.float64) + V * ETA,
+                np.zeros(self._columns, dtype=np.float32),
                 ALPHA,
                 ETA,
                 state,
+                np.empty((2, 2, self._columns), dtype=np.float32),
             )
             return local
 
@@ -95,14 +101,17 @@ class Chain:
 
     def log_likelihood(self) -> float:
         """log p(words, topics of the tokens), up to a constant: which of several runs is the best one."""
-        in_topic, in_document = (a.astype(np.float64) for a in (self._word_topic, self._doc_topic))
+        in_topic, in_document = self._word_topic, self._doc_topic
+        in_topic, in_document = (
+            a[:, : self._shape[2]].astype(np.float64) for a in (in_topic, in_document)
+        )
         of_words = gammaln(in_topic + ETA).sum() - gammaln((in_topic + ETA).sum(0)).sum()
         of_topics = gammaln(in_document + ALPHA).sum() - gammaln((in_document + ALPHA).sum(1)).sum()
         return float(of_words + of_topics)
 
     def start(self) -> GibbsStart:
         """What the run has found so far."""
-        in_document = self._doc_topic.astype(np.float64)
+        in_document = self._doc_topic[:, : self._shape[2]].astype(np.float64)
         lam = np.log(in_document + ALPHA)
         posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
         word_topic = _count(self._words, self._topics, self._shape[1:])

@@ -51,6 +51,7 @@ def see_words(
             theta[rows],
             expected[rows],
             ambiguous[rows],
+            np.empty(K),
         )
 
     ordered_map(run, blocks(0, n, BLOCK), n_jobs)

@@ -2,7 +2,7 @@
 
 All functions release the interpreter lock, so blocks of documents run in plain Python threads; none
 uses numba's own threading, whose default layer aborts on concurrent use. The callers validate,
-allocate and decide on blocks; sums run in an order that does not depend on the number of threads.
+allocate (`Scratch` too) and decide on blocks; sums run in an order that does not depend on the number of threads.
 
 What other loops call is inlined (`forceinline`). Else a process that compiles them and one that finds them in the cache
 would run different copies of the same function, whose last bits differ.
@@ -12,10 +12,12 @@ from gptm._hot.algebra import add_rows, cholesky, dot, inverse, product, weighte
 from gptm._hot.direction import LEVELS, level_of, newton_direction
 from gptm._hot.documents import document_block, optimise_document, shifted_exp
 from gptm._hot.exponential import exponential
-from gptm._hot.gibbs import gibbs_sweep, next_uniform
+from gptm._hot.gibbs import choose, gibbs_sweep, next_uniform
 from gptm._hot.guess import guess_block
 from gptm._hot.information import word_statistics
+from gptm._hot.lanes import LANES, weigh
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
+from gptm._hot.scratch import Scratch
 from gptm._hot.softmax import Rules, expected_softmax
 from gptm._hot.variances import settle_nu2, solve_nu2
 from gptm._hot.words import (
@@ -26,11 +28,14 @@ from gptm._hot.words import (
 )
 
 __all__ = [
+    "LANES",
     "LEVELS",
     "Rules",
+    "Scratch",
     "add_expected_counts",
     "add_rows",
     "cholesky",
+    "choose",
     "document_block",
     "dot",
     "expected_softmax",
@@ -52,6 +57,7 @@ __all__ = [
     "settle_nu2",
     "shifted_exp",
     "solve_nu2",
+    "weigh",
     "weighted_precision",
     "word_norms",
     "word_statistics",

@@ -1,12 +1,11 @@
 """Linear algebra of a few topics."""
 
 import numpy as np
-from numba import njit
 
-from gptm._hot.settings import FAST
+from gptm._hot.settings import FAST, inlined
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def cholesky(A, L):
     """Fill the lower triangle of `L` with the Cholesky factor of A (its lower triangle is read)."""
     K = A.shape[0]
@@ -21,7 +20,7 @@ def cholesky(A, L):
                 L[i, j] = s / L[j, j]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def dot(a, b):
     """The sum of a * b."""
     s = 0.0
@@ -30,7 +29,25 @@ def dot(a, b):
     return s
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined()
+def total(a):
+    """The sum of a, first to last."""
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i]
+    return s
+
+
+@inlined()
+def mean_diagonal(A):
+    """The mean of the diagonal of a square matrix."""
+    s = 0.0
+    for i in range(A.shape[0]):
+        s += A[i, i]
+    return s / A.shape[0]
+
+
+@inlined(fastmath=FAST)
 def add_four(a, b, c, d, weights, n, out):
     """Add four rows times weights[n : n + 4] to `out`, which is read and written once for all of them.
 
@@ -43,7 +60,7 @@ def add_four(a, b, c, d, weights, n, out):
         out[i] += of_a * a[i] + of_b * b[i] + of_c * c[i] + of_d * d[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def add_rows(A, rows, weights, out):
     """Add weights @ A[rows] to `out`."""
     last = rows.shape[0] - 1
@@ -53,7 +70,7 @@ def add_rows(A, rows, weights, out):
         add_four(a, b, c, d, weights, n, out)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def product(A, x, out):
     """Fill `out` with A x; A is symmetric, and may have more rows than columns."""
     last = x.shape[0] - 1
@@ -64,7 +81,7 @@ def product(A, x, out):
         add_four(a, b, c, d, x, n, out)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def weighted_precision(T, weight, P):
     """Fill P with T diag(weight) T', the prior precision of a new document."""
     K = T.shape[0]
@@ -77,7 +94,7 @@ def weighted_precision(T, weight, P):
             P[j, i] = s
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def inverse(A, L, out):
     """Fill `out` with the inverse of the positive definite A; `L` is scratch of the same size."""
     K = A.shape[0]

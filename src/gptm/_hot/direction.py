@@ -7,24 +7,21 @@ topics beyond need a small system of their own (Woodbury). One product with R is
 """
 
 import numpy as np
-from numba import njit
 
-from gptm._hot.algebra import add_rows, product
-from gptm._hot.settings import FAST
+from gptm._hot.algebra import add_rows, product, total
+from gptm._hot.settings import FAST, inlined
 
 LEVELS = np.array([0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0])  # times the mean of diag P
 # A topic counts on its own where its curvature beyond the level, times its variance, is more than this.
 _BEYOND = 1.0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def level_of(e, N, levels):
     """Which of the ascending levels suits a document: about the curvature of topics that hardly occur."""
     K = e.shape[0]
-    total = 0.0
-    for i in range(K):
-        total += e[i]
-    mean = total / K
+    mass = total(e)
+    mean = mass / K
     few, rare = 0, 0.0
     for i in range(K):
         if e[i] < mean:
@@ -32,13 +29,13 @@ def level_of(e, N, levels):
             rare += e[i]
     level = 0
     if few > 0:
-        curvature = 0.5 * N * rare / (few * total)
+        curvature = 0.5 * N * rare / (few * mass)
         while level + 1 < levels.shape[0] and levels[level + 1] <= curvature:
             level += 1
     return level
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     """Fill x with (nearly) H^-1 g, H = P + share (diag t - t t'/N), and Px with exactly P x.
 
@@ -50,9 +47,9 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     K = g.shape[0]
     d, z, v, weights = work[0], work[1], work[2], work[3]
     product(R, g, x)
-    n, rest, total, whole = 0, 0.0, 0.0, 0.0
+    n, rest, sum_x, whole = 0, 0.0, 0.0, 0.0
     for i in range(K):
-        total += x[i]
+        sum_x += x[i]
         whole += R[K, i]
         beyond = share * t[i] - level
         if beyond * R[i, i] > _BEYOND:
@@ -90,7 +87,7 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
             v[k] -= L[a, k] * v[a]
 
     # Sherman-Morrison for u. As d^-1 + R_SS takes z to (R g)_S, (A^-1 g)_S is z / d; and (A^-1 u)_S is v / d.
-    ux, uy = base * total, base * base * whole
+    ux, uy = base * sum_x, base * base * whole
     for a in range(n):
         c = chosen[a]
         more = t[c] - base

@@ -1,12 +1,11 @@
 """The posterior of one document, and of a block of them."""
 
 import numpy as np
-from numba import njit
 
-from gptm._hot.algebra import dot, inverse, product, weighted_precision
+from gptm._hot.algebra import dot, inverse, mean_diagonal, product, total, weighted_precision
 from gptm._hot.direction import LEVELS, level_of, newton_direction
 from gptm._hot.exponential import exponential
-from gptm._hot.settings import FAST
+from gptm._hot.settings import FAST, inlined, loop
 from gptm._hot.variances import settle_nu2
 from gptm._hot.words import (
     add_expected_counts,
@@ -21,7 +20,7 @@ SHARE = 0.4
 _IDLE = 1e-12  # nats per token: a step that promises less is hardly more than rounding
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def shifted_exp(lam, out, scratch, bits):
     """Fill `out` with exp(lam - max lam), at least exp(-700), and return max lam."""
     shift = lam[0]
@@ -34,7 +33,7 @@ def shifted_exp(lam, out, scratch, bits):
     return shift
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def optimise_document(
     words,
     counts,
@@ -47,11 +46,8 @@ def optimise_document(
     nu2,
     max_inner,
     tol,
-    work,
-    bits,
-    chosen,
-    per_word,
     expected,
+    scratch,
 ):
     """Raise one document's bound l_d over lam and nu2 in place, phi and zeta at their optimum.
 
@@ -60,27 +56,27 @@ def optimise_document(
     The last one promises less than `tol` nats per token. `expected` (V, K), unless empty, has the document's
     expected counts added, see `add_expected_counts`.
 
-    R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below. `work` (16 + K, K), `chosen` (K,) and `per_word`
-    (3, the number of words or more) are scratch, `bits` is the second row of `work` as integers.
+    R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below.
     """
     K = lam.shape[0]
-    scratch = work[:2]
+    work, bits, per_word = scratch.topics, scratch.bits, scratch.words
+    pair = work[:2]
     # One by one: rows that are unpacked together count as not contiguous.
     n, e, e_new, half, t = work[2], work[3], work[4], work[5], work[6]
     g, x, Px, pull, p = work[7], work[8], work[9], work[10], work[11]
     norms, norms_new = per_word[0, : words.shape[0]], per_word[1, : words.shape[0]]
     ratios = per_word[2, : words.shape[0]]
-    N = counts.sum()
+    N = total(counts)
 
-    shift = shifted_exp(lam, e, scratch, bits)
+    shift = shifted_exp(lam, e, pair, bits)
     word_norms(words, e, beta_T, norms)
     for i in range(K):
         x[i] = lam[i] - m[i]
     product(P, x, pull)
     for i in range(K):
         p[i] = P[i, i]
-        scratch[0, i] = 0.5 * nu2[i]
-    exponential(scratch[0], half, scratch[1], bits)
+        pair[0, i] = 0.5 * nu2[i]
+    exponential(pair[0], half, pair[1], bits)
     zeta = dot(e, half)
     level = level_of(e, N, levels)
     enough, idle = tol * max(N, 1.0), min(tol, _IDLE) * max(N, 1.0)
@@ -94,14 +90,14 @@ def optimise_document(
         per = N / zeta
         for i in range(K):
             t[i] = per * e[i]
-        moved = settle_nu2(p, t, nu2, half, g, scratch, bits)
+        moved = settle_nu2(p, t, nu2, half, g, pair, bits)
         zeta = dot(e, half)
         per = N / zeta
         for i in range(K):
             t[i] = per * e[i] * half[i]
             g[i] = n[i] - t[i] - pull[i]
         newton_direction(
-            R[level], levels[level], t, SHARE, N, g, x, Px, chosen, work[12:16], work[16:]
+            R[level], levels[level], t, SHARE, N, g, x, Px, scratch.chosen, work[12:16], work[16:]
         )
         promise = dot(x, g)
         if not promise > idle:
@@ -113,7 +109,7 @@ def optimise_document(
         while True:
             for i in range(K):
                 g[i] = lam[i] + step * x[i]
-            shift_new = shifted_exp(g, e_new, scratch, bits)
+            shift_new = shifted_exp(g, e_new, pair, bits)
             zeta_new = dot(e_new, half)
             gain = -N * (np.log(zeta_new / zeta) + shift_new - shift) - step * (
                 along + 0.5 * step * curved
@@ -142,7 +138,7 @@ def optimise_document(
     return log_likelihood(counts, norms) - N * np.log(zeta), inner
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def document_block(
     indptr,
     indices,
@@ -159,6 +155,7 @@ def document_block(
     tol,
     terms,
     expected,
+    scratch,
 ):
     """Run `optimise_document` over a block of documents (CSR rows); return the inner iterations.
 
@@ -166,29 +163,24 @@ def document_block(
     and `resolvents` are then (P + level I)^-1 and their row sums below for each of `LEVELS` times the mean of
     diag P. `terms` (n,) takes the words and normaliser terms.
     """
-    D, K = lam.shape
-    work = np.zeros((16 + K, K))
-    bits = work[1].view(np.int64)
-    chosen = np.empty(K, dtype=np.int64)
-    longest = 0
-    for d in range(D):
-        longest = max(longest, indptr[d + 1] - indptr[d])
-    per_word = np.empty((3, longest))
     shared = precision.shape[0] > 0
-    P = precision if shared else np.empty((K, K))
-    R = resolvents if shared else np.empty((1, K + 1, K))
-    levels = np.trace(P) / K * LEVELS
+    P = precision if shared else scratch.precision
+    R = resolvents if shared else scratch.resolvent
+    levels, e = scratch.levels, scratch.topics[2]
+    if shared:
+        set_levels(P, levels)
     inner = 0
-    for d in range(D):
+    for d in range(lam.shape[0]):
         row = slice(indptr[d], indptr[d + 1])
         words, counts = indices[row], data[row]
         if not shared:
+            levels = scratch.levels
             weighted_precision(T, weight[d], P)
-            shifted_exp(lam[d], work[2], work[:2], bits)
-            levels = np.trace(P) / K * LEVELS
-            j = level_of(work[2], counts.sum(), levels)
+            set_levels(P, levels)
+            shifted_exp(lam[d], e, scratch.topics[:2], scratch.bits)
+            j = level_of(e, total(counts), levels)
             levels = levels[j : j + 1]
-            resolvent(P, levels[0], work[16:], R[0])
+            resolvent(P, levels[0], scratch.topics[16:], R[0])
         terms[d], used = optimise_document(
             words,
             counts,
@@ -201,17 +193,22 @@ def document_block(
             nu2[d],
             max_inner,
             tol,
-            work,
-            bits,
-            chosen,
-            per_word,
             expected,
+            scratch,
         )
         inner += used
     return inner
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined()
+def set_levels(P, levels):
+    """Fill `levels` with `LEVELS` times the mean of diag P."""
+    unit = mean_diagonal(P)
+    for j in range(levels.shape[0]):
+        levels[j] = LEVELS[j] * unit
+
+
+@inlined()
 def resolvent(P, level, scratch, out):
     """Fill `out` (K + 1, K) with (P + level I)^-1 and its row sums."""
     K = P.shape[0]

@@ -1,6 +1,6 @@
 """exp of a whole array in vector instructions, several times as fast as one number after the other."""
 
-from numba import njit
+from gptm._hot.settings import inlined
 
 _LOG2_E = 1.4426950408889634
 # log 2 in two parts: n times the first is exact for the n that occur.
@@ -12,9 +12,7 @@ _C6, _C7, _C8, _C9 = 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880
 _C10, _C11 = 1 / 3628800, 1 / 39916800
 
 
-@njit(
-    cache=True, nogil=True, fastmath={"contract"}, forceinline=True
-)  # reassociation would cancel the magic
+@inlined(fastmath={"contract"})  # reassociation would cancel the magic
 def exponential(x, out, power, bits):
     """Fill `out` with exp(x), to 1e-14 of itself; x below -700 and above 700 count as these.
 

@@ -1,14 +1,15 @@
 """Collapsed Gibbs sampling, token by token."""
 
 import numpy as np
-from numba import njit
 
-from gptm._hot.settings import FAST
+from gptm._hot.lanes import LANES, weigh
+from gptm._hot.settings import FAST, inlined, loop
 
-_WIDTH = 8  # topics that are added up at once, in one vector
+_LOOKS = 1024  # at the sizes of the topics in a sweep; between two looks they hardly change
+_ONE, _NONE = np.float32(1.0), np.float32(0.0)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined()
 def next_uniform(state):
     """The next state of the splitmix64 generator, and its uniform number in [0, 1)."""
     state = np.uint64(state) + np.uint64(0x9E3779B97F4A7C15)
@@ -19,51 +20,133 @@ def next_uniform(state):
     return state, (z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def gibbs_sweep(docs, words, topics, doc_topic, word_topic, topic_total, alpha, eta, state):
+@inlined(fastmath=FAST)
+def choose(weights, sums, uniform):
+    """The topic at `uniform` of the way through all weights; `sums` of groups of topics become running sums.
+
+    It finds the group first and the topic in it second, and counts instead of searching: which way a search would
+    end the processor could only guess.
+    """
+    groups = sums.shape[0]
+    total = _NONE
+    for g in range(groups):
+        total += sums[g]
+        sums[g] = total
+    left = np.float32(uniform) * total
+    group = 0
+    for g in range(groups - 1):
+        group += left >= sums[g]
+    left -= sums[group - 1] if group > 0 else _NONE
+    first = group * LANES
+    topic, running = first, _NONE
+    for k in range(first, first + LANES - 1):
+        running += weights[k]
+        topic += left >= running
+    return topic
+
+
+@inlined(fastmath=FAST)
+def draw_again(
+    j,
+    docs,
+    words,
+    topics,
+    doc_topic,
+    word_topic,
+    topic_total,
+    inverse,
+    alpha,
+    eta,
+    uniform,
+    scratch,
+):
+    """Token j leaves its topic and draws a new one; counts are brought up to date, `inverse` is not.
+
+    Counts are written last: to read eight of them at once right after one was written takes long.
+    """
+    d, w, old = docs[j], words[j], topics[j]
+    doc, word = doc_topic[d], word_topic[w]
+    groups = inverse.shape[0] // LANES
+    weights, sums = scratch[0], scratch[1, :groups]
+    for g in range(groups):
+        sums[g] = weigh(doc, word, inverse, alpha, eta, g * LANES, weights)
+    of_others = (doc[old] - _ONE + alpha) * (word[old] - _ONE + eta)
+    of_others *= np.float32(1.0 / (topic_total[old] - 1.0))
+    sums[old // LANES] += of_others - weights[old]
+    weights[old] = of_others
+    new = min(choose(weights, sums, uniform), topic_total.shape[0] - 1)
+    topics[j] = new
+    doc[old] -= _ONE
+    word[old] -= _ONE
+    topic_total[old] -= 1.0
+    doc[new] += _ONE
+    word[new] += _ONE
+    topic_total[new] += 1.0
+
+
+@inlined(fastmath=FAST)
+def invert(a, out):
+    """Fill the beginning of `out` with 1 / a."""
+    for k in range(a.shape[0]):
+        out[k] = 1.0 / a[k]
+
+
+@loop(fastmath=FAST)
+def gibbs_sweep(
+    docs, words, topics, doc_topic, word_topic, topic_total, inverse, alpha, eta, state, scratch
+):
     """One sweep of collapsed Gibbs sampling for LDA over a run of tokens, all counts in place.
 
     Each token leaves its topic and draws a new one in proportion to
-    (doc_topic + alpha) (word_topic + eta) / (topic_total + V eta). A draw finds the group of topics first and the topic
-    in it second. Single precision is enough: a draw is random by far more than 1e-6.
+    (doc_topic + alpha) (word_topic + eta) / topic_total; `topic_total` (K,) holds the topics' counts and V eta.
+    Single precision is enough: a draw is random by far more than 1e-6.
+
+    Counts have columns for a multiple of `LANES` topics; those beyond K stay empty. So does `inverse`, as long; it
+    is 1 / topic_total as of a little while ago. `scratch` (2, 2, the same length) is for two tokens: the first half
+    of the run and the second take turns. They hardly ever touch the same counts, so neither waits for the other.
     """
-    V, K = word_topic.shape
-    groups = -(-K // _WIDTH)
-    weights = np.zeros(groups * _WIDTH, dtype=np.float32)
-    sums = np.empty(groups, dtype=np.float32)
+    n = words.shape[0]
+    half = -(-n // 2)
+    every = max(n // _LOOKS, 1)
     alpha, eta = np.float32(alpha), np.float32(eta)
-    below = V * np.float64(eta)
-    inverse = (1.0 / (topic_total + below)).astype(np.float32)
     seed = state[0]  # in a register: threads would fight over a cache line of states
-    for j in range(words.shape[0]):
-        d, w, i = docs[j], words[j], topics[j]
-        doc_topic[d, i] -= 1
-        word_topic[w, i] -= 1
-        topic_total[i] -= 1
-        inverse[i] = 1.0 / (topic_total[i] + below)
-        for k in range(K):
-            weights[k] = (doc_topic[d, k] + alpha) * (word_topic[w, k] + eta) * inverse[k]
-        total = np.float32(0.0)
-        for group in range(groups):
-            s = np.float32(0.0)
-            for k in range(_WIDTH):
-                s += weights[group * _WIDTH + k]
-            sums[group] = s
-            total += s
+    left = 0
+    for j in range(half):
+        if left == 0:
+            invert(topic_total, inverse)
+            left = every
+        left -= 1
         seed, uniform = next_uniform(np.uint64(seed))
-        left = np.float32(uniform) * total
-        group = 0
-        while group < groups - 1 and left >= sums[group]:
-            left -= sums[group]
-            group += 1
-        i = group * _WIDTH
-        last = min(i + _WIDTH, K) - 1
-        while i < last and left >= weights[i]:
-            left -= weights[i]
-            i += 1
-        topics[j] = i
-        doc_topic[d, i] += 1
-        word_topic[w, i] += 1
-        topic_total[i] += 1
-        inverse[i] = 1.0 / (topic_total[i] + below)
+        draw_again(
+            j,
+            docs,
+            words,
+            topics,
+            doc_topic,
+            word_topic,
+            topic_total,
+            inverse,
+            alpha,
+            eta,
+            uniform,
+            scratch[0],
+        )
+        if half + j < n:
+            if every == 1:
+                invert(topic_total, inverse)
+            seed, uniform = next_uniform(np.uint64(seed))
+            draw_again(
+                half + j,
+                docs,
+                words,
+                topics,
+                doc_topic,
+                word_topic,
+                topic_total,
+                inverse,
+                alpha,
+                eta,
+                uniform,
+                scratch[1],
+            )
     state[0] = seed

@@ -1,15 +1,15 @@
 """Where a new document's words are likely to take it: a start that is better than its prior."""
 
 import numpy as np
-from numba import njit
 
+from gptm._hot.algebra import total
 from gptm._hot.documents import shifted_exp
-from gptm._hot.settings import FAST
+from gptm._hot.settings import FAST, loop
 from gptm._hot.words import expected_topics, word_norms
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def guess_block(indptr, indices, data, beta_T, lam, nu2):
+@loop(fastmath=FAST)
+def guess_block(indptr, indices, data, beta_T, lam, nu2, scratch):
     """Move a block of documents (CSR rows) from their priors, in place, after one look at their words.
 
     `lam` and `nu2` (n, K) hold the means and variances of independent priors. Same as, for each document::
@@ -24,25 +24,18 @@ def guess_block(indptr, indices, data, beta_T, lam, nu2):
     leap too far: n words more need a logit of about log n.
     """
     D, K = lam.shape
-    scratch, e, n = np.empty((2, K)), np.empty(K), np.empty(K)
-    bits = scratch[1].view(np.int64)
-    longest = 0
-    for d in range(D):
-        longest = max(longest, indptr[d + 1] - indptr[d])
-    per_word = np.empty(longest)
+    work = scratch.topics
+    e, n = work[2], work[3]
     for d in range(D):
         row = slice(indptr[d], indptr[d + 1])
         words, counts = indices[row], data[row]
-        shifted_exp(lam[d], e, scratch, bits)
-        ratios = per_word[: words.shape[0]]
+        shifted_exp(lam[d], e, work[:2], scratch.bits)
+        ratios = scratch.words[0, : words.shape[0]]
         word_norms(words, e, beta_T, ratios)
         for w in range(words.shape[0]):
             ratios[w] = counts[w] / ratios[w]
         expected_topics(words, ratios, e, beta_T, n)
-        total = 0.0
-        for i in range(K):
-            total += e[i]
-        per = counts.sum() / total
+        per = total(counts) / total(e)
         for i in range(K):
             g = n[i] - per * e[i]
             lam[d, i] += np.copysign(np.log1p(nu2[d, i] * abs(g)), g)

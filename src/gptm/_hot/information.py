@@ -1,11 +1,10 @@
 """What the words of documents say of their logits."""
 
-import numpy as np
-from numba import njit
+from gptm._hot.settings import loop
 
 
-@njit(cache=True, nogil=True)
-def word_statistics(indptr, words, counts, beta_T, theta, expected, ambiguous):
+@loop()
+def word_statistics(indptr, words, counts, beta_T, theta, expected, ambiguous, phi):
     """Fill each document's expected topic counts (n, K), and what not knowing the words' topics takes (n, K, K).
 
     Same as, for each document and on and below the diagonal::
@@ -14,12 +13,13 @@ def word_statistics(indptr, words, counts, beta_T, theta, expected, ambiguous):
         phi /= phi.sum(1)[:, None]
         expected[:] = counts @ phi
         ambiguous[:] = diag(counts @ phi) - phi.T @ (counts[:, None] * phi)
+
+    The argument `phi` (K,) is scratch.
     """
     n, K = theta.shape
-    phi = np.empty(K)
     for d in range(n):
-        expected[d] = 0.0
-        ambiguous[d] = 0.0
+        expected[d, :] = 0.0
+        ambiguous[d, :, :] = 0.0
         for j in range(indptr[d], indptr[d + 1]):
             w, c = words[j], counts[j]
             total = 0.0

@@ -1,10 +1,11 @@
 """The nearest documents, by words, by vectors, among candidates."""
 
 import numpy as np
-from numba import njit
+
+from gptm._hot.settings import inlined, loop
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined()
 def keep_nearest(distance, position, distances, positions):
     """Insert a neighbour into the k nearest so far, sorted by distance, then position.
 
@@ -26,7 +27,7 @@ def keep_nearest(distance, position, distances, positions):
     return True
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def nearest_by_words(
     indptr, indices, data, doc_indptr, docs, doc_data, own, grid, scores, distances, positions
 ):
@@ -58,7 +59,7 @@ def nearest_by_words(
                 scores[j] = 0.0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined()
 def distance_between(a, b, grid):
     """Euclidean distance; with a `grid`, half its square, rounded to multiples of it.
 
@@ -72,7 +73,7 @@ def distance_between(a, b, grid):
     return np.sqrt(square)
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def nearest_rows(rows, training, products, square, slack, own, grid, distances, positions):
     """Fill the k nearest rows of `training` (D, p) of a block of `rows` (n, p).
 
@@ -98,7 +99,7 @@ def nearest_rows(rows, training, products, square, slack, own, grid, distances, 
                 keep_nearest(distance_between(rows[d], training[j], grid), j, near, where)
 
 
-@njit(cache=True, nogil=True)
+@loop()
 def nearest_members(rows, distinct, candidates, start, members, own, grid, distances, positions):
     """Fill the k nearest training rows of a block of `rows` among those of candidate groups.
 

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from gptm._hot.exponential import exponential
-from gptm._hot.settings import FAST, TINY
+from gptm._hot.settings import FAST, TINY, inlined, loop
 
 _NOTHING = 1e-7  # share of the integral that may be left out
 _SQUARES = 32  # in a row: each doubles the rounding error
@@ -28,8 +27,8 @@ class Rules(NamedTuple):
     weights: np.ndarray  # (R, most nodes)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def expected_softmax(lam, nu2, rules, out):
+@loop(fastmath=FAST)
+def expected_softmax(lam, nu2, rules, out, work, bits):
     """Fill `out` (n, K) with E[softmax(eta)] for eta ~ N(lam[d], diag nu2[d]), row by row.
 
     With 1/S = integral of exp(-t S) over t > 0, S = sum_j exp(eta_j), the expectation falls apart into
@@ -40,13 +39,13 @@ def expected_softmax(lam, nu2, rules, out):
     One of the `rules` takes the inner expectations, the trapezoid rule in log t the outer one: its integrand is
     analytic and falls off on both sides. From one t to the next it doubles, which keeps the relative error below 1e-6
     and makes exp(-t exp(eta)) the square of what it was. Symmetric in the topics, no sampling.
+
+    `work` (5 + 2 * most nodes, K) is scratch, and `bits` its first row as integers.
     """
     D, K = lam.shape
     most = rules.nodes.shape[1]
-    argument, power = np.empty(K), np.empty(K)
-    bits = power.view(np.int64)
-    exp_eta, part = np.empty((most, K)), np.empty((most, K))
-    sd, survive, slope = np.empty(K), np.empty(K), np.empty(K)
+    power, argument, sd, survive, slope = work[0], work[1], work[2], work[3], work[4]
+    exp_eta, part = work[5 : 5 + most], work[5 + most :]
     for d in range(D):
         shift = lam[d, 0]
         for i in range(1, K):
@@ -96,7 +95,7 @@ def expected_softmax(lam, nu2, rules, out):
             out[d, i] /= total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def _rule_of(lam, sd, limits, argument, share, power, bits):
     """The first rule for the widest of the topics; a small share discounts a topic's width."""
     K = lam.shape[0]
@@ -116,7 +115,7 @@ def _rule_of(lam, sd, limits, argument, share, power, bits):
     return rule
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def _fall(t, exp_eta, argument, out, power, bits):
     """Fill `out` with exp(-t exp_eta)."""
     for i in range(out.shape[0]):

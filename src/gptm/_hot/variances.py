@@ -1,17 +1,16 @@
 """The variances nu2 of a document's logits, eq. 10: a root for each topic."""
 
 import numpy as np
-from numba import njit
 
 from gptm._hot.exponential import exponential
-from gptm._hot.settings import FAST
+from gptm._hot.settings import FAST, inlined
 
 _STEPS = 6  # for all topics at once, before each gets the care that it needs
 _WIDE = 100.0  # variances whose exponentials may overflow
 _NEAR = 1e-2  # change of the last step; Newton's method squares it
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inlined()
 def solve_nu2(p, t0, start):
     """The root nu2 of nu2 * (p + t0 * exp(nu2 / 2)) = 1, where the gradient for nu2 vanishes.
 
@@ -32,7 +31,7 @@ def solve_nu2(p, t0, start):
     return x
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def settle_nu2(p, t0, nu2, half, old, scratch, bits):
     """Take nu2 of all topics near the roots of `solve_nu2`, and `half`, which is exp(nu2 / 2), with them.
 

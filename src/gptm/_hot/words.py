@@ -1,13 +1,12 @@
 """What a document's words say of its topics."""
 
 import numpy as np
-from numba import njit
 
 from gptm._hot.algebra import add_rows
-from gptm._hot.settings import FAST, TINY
+from gptm._hot.settings import FAST, TINY, inlined
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def word_norms(words, exp_lam, beta_T, norms):
     """Fill `norms` with beta_T[words] @ exp_lam: how likely each word is, up to a factor; never zero."""
     last = words.shape[0] - 1
@@ -24,7 +23,7 @@ def word_norms(words, exp_lam, beta_T, norms):
         norms[n], norms[n_b], norms[n_c], norms[n_d] = norm_a, norm_b, norm_c, norm_d
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def log_likelihood(counts, norms):
     """counts @ log(norms), the words' part of a document's bound."""
     value = 0.0
@@ -40,7 +39,7 @@ def log_likelihood(counts, norms):
     return value + np.log(product)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def expected_topics(words, ratios, exp_lam, beta_T, out):
     """Fill `out` with the expected topic counts of a document, counts @ phi, with phi from eq. 9.
 
@@ -53,7 +52,7 @@ def expected_topics(words, ratios, exp_lam, beta_T, out):
         out[i] *= exp_lam[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+@inlined(fastmath=FAST)
 def add_expected_counts(words, ratios, exp_lam, out):
     """Add one document's share of the sum in eq. 8 to `out` (V, K): times beta_T, expected word-topic counts.
 
