@@ -75,7 +75,9 @@ def test_words_of_a_document(form, n_words):
     assert_allclose(norms, (beta_T @ exp_lam)[words], rtol=1e-12)
     value = form_of(_hot.log_likelihood, form)(counts, norms)
     assert_allclose(value, counts @ np.log(norms), rtol=1e-12)
-    form_of(_hot.expected_topics, form)(words, counts / norms, exp_lam, beta_T, expected)
+    again = np.full(n_words, np.nan)
+    form_of(_hot.expected_topics, form)(words, counts, exp_lam, beta_T, again, expected)
+    assert np.array_equal(again, norms)
     assert_allclose(expected, counts @ phi[words], rtol=1e-12)
     assert_allclose(expected.sum(), counts.sum(), rtol=1e-12)
 
@@ -376,6 +378,7 @@ class Document:
             nu2,
             max_inner,
             tol,
+            True,
             np.empty((0, self.K)),
             _hot.Scratch.of(self.K, len(self.x_d)),
         )

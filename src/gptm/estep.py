@@ -42,7 +42,7 @@ class Posterior(NamedTuple):
 class Statistics(NamedTuple):
     """What the rest of EM needs of the words."""
 
-    terms: Array  # (n,) words and normaliser terms of each document's bound
+    terms: Array  # (n,) words and normaliser terms of each document's bound; empty if not asked for
     expected: Array  # (V, K) expected word-topic counts; empty if not asked for
 
 
@@ -61,10 +61,9 @@ class Tally:
 
 
 def prior_start(prior: Prior) -> Posterior:
-    """The posterior of documents without words: the start when nothing better is known."""
+    """The posterior of documents without words: the start when nothing better is known. Not to be written to."""
     precision_diagonal = prior.weight @ (prior.T**2).T
-    nu2 = np.broadcast_to(1.0 / precision_diagonal, prior.mean.shape)
-    return Posterior(prior.mean.copy(), nu2.copy())
+    return Posterior(prior.mean, np.broadcast_to(1.0 / precision_diagonal, prior.mean.shape))
 
 
 def infer_documents(
@@ -77,6 +76,7 @@ def infer_documents(
     tol: float,
     n_jobs: int | None,
     tally: Tally | None = None,
+    with_terms: bool = True,
 ) -> tuple[Posterior, Statistics]:
     """Posterior of every document from `start`, at most `max_inner` inner iterations each.
 
@@ -88,8 +88,8 @@ def infer_documents(
     n, K = prior.mean.shape
     assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
     begin = prior_start(prior) if start is None else start
-    lam, nu2 = np.empty_like(begin.lam), np.empty_like(begin.nu2)
-    terms = np.empty(n)
+    lam, nu2 = np.empty((2, n, K))
+    terms = np.empty(n if with_terms else 0)
     longest = int(np.diff(counts.indptr).max(initial=0))
     shared = prior.weight.ndim == 1
     P, resolvents = _shared_precision(prior) if shared else (np.empty((0, 0)), np.empty((0, 0, 0)))
@@ -111,7 +111,7 @@ def infer_documents(
                 indptr,
                 counts.indices,
                 counts.data,
-                prior.mean[rows],
+                np.ascontiguousarray(prior.mean[rows]),
                 prior.T,
                 weight[rows],
                 P,

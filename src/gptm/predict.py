@@ -63,7 +63,14 @@ def infer_new(
 ) -> Posterior:
     """Posterior of new documents, each on its own, until a step promises less than `tol` nats per token."""
     posterior, _ = infer_documents(
-        counts, prior, beta_T, None, max_inner=MAX_INNER, tol=tol, n_jobs=n_jobs
+        counts,
+        prior,
+        beta_T,
+        None,
+        max_inner=MAX_INNER,
+        tol=tol,
+        n_jobs=n_jobs,
+        with_terms=False,
     )
     return posterior
 

@@ -46,15 +46,16 @@ def optimise_document(
     nu2,
     max_inner,
     tol,
+    bounded,
     expected,
     scratch,
 ):
     """Raise one document's bound l_d over lam and nu2 in place, phi and zeta at their optimum.
 
-    Returns the words and normaliser terms of l_d and the number of inner iterations. Each of them takes nu2
-    to its optimum for the present zeta (eq. 10), then lam by a damped Newton step that never lowers l_d.
-    The last one promises less than `tol` nats per token. `expected` (V, K), unless empty, has the document's
-    expected counts added, see `add_expected_counts`.
+    Returns the words and normaliser terms of l_d, if it is to be `bounded`, and the number of inner iterations. Each of
+    them takes nu2 to its optimum for the present zeta (eq. 10), then lam by a damped Newton step that never lowers l_d.
+    The last one promises less than `tol` nats per token. `expected` (V, K), unless empty, has the expected counts of a
+    `bounded` document added, see `add_expected_counts`.
 
     R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below.
     """
@@ -69,7 +70,6 @@ def optimise_document(
     N = total(counts)
 
     shift = shifted_exp(lam, e, pair, bits)
-    word_norms(words, e, beta_T, norms)
     for i in range(K):
         x[i] = lam[i] - m[i]
     product(P, x, pull)
@@ -84,9 +84,7 @@ def optimise_document(
     inner = 0
     while inner < max_inner:
         inner += 1
-        for w in range(words.shape[0]):
-            ratios[w] = counts[w] / norms[w]
-        expected_topics(words, ratios, e, beta_T, n)
+        expected_topics(words, counts, e, beta_T, norms, n)
         per = N / zeta
         for i in range(K):
             t[i] = per * e[i]
@@ -114,10 +112,10 @@ def optimise_document(
             gain = -N * (np.log(zeta_new / zeta) + shift_new - shift) - step * (
                 along + 0.5 * step * curved
             )
-            word_norms(words, e_new, beta_T, norms_new)
             # With phi as it is, a lower bound of what the words gain, their likelihood need not be known.
             if gain + step * towards >= -rounding:
                 break
+            word_norms(words, e_new, beta_T, norms_new)
             gain += log_likelihood(counts, norms_new) - log_likelihood(counts, norms)
             if gain + N * (shift_new - shift) >= -rounding or step < 1e-6:
                 break
@@ -128,9 +126,12 @@ def optimise_document(
             lam[i] = g[i]
             pull[i] += step * Px[i]
         shift, zeta = shift_new, zeta_new
-        e, e_new, norms, norms_new = e_new, e, norms_new, norms
+        e, e_new = e_new, e
         if not max(moved, promise) > enough:  # after the step: it was there already
             break
+    if not bounded:
+        return 0.0, inner
+    word_norms(words, e, beta_T, norms)
     if expected.shape[0] > 0:
         for w in range(words.shape[0]):
             ratios[w] = counts[w] / norms[w]
@@ -161,9 +162,9 @@ def document_block(
 
     The prior precision P of document d is T diag(weight[d]) T'; or `precision`, unless that is empty, for all of them,
     and `resolvents` are then (P + level I)^-1 and their row sums below for each of `LEVELS` times the mean of
-    diag P. `terms` (n,) takes the words and normaliser terms.
+    diag P. `terms` (n,) takes the words and normaliser terms, unless it is empty.
     """
-    shared = precision.shape[0] > 0
+    shared, bounded = precision.shape[0] > 0, terms.shape[0] > 0
     P = precision if shared else scratch.precision
     R = resolvents if shared else scratch.resolvent
     levels, e = scratch.levels, scratch.topics[2]
@@ -181,7 +182,7 @@ def document_block(
             j = level_of(e, total(counts), levels)
             levels = levels[j : j + 1]
             resolvent(P, levels[0], scratch.topics[16:], R[0])
-        terms[d], used = optimise_document(
+        term, used = optimise_document(
             words,
             counts,
             m[d],
@@ -193,10 +194,13 @@ def document_block(
             nu2[d],
             max_inner,
             tol,
+            bounded,
             expected,
             scratch,
         )
         inner += used
+        if bounded:
+            terms[d] = term
     return inner
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from gptm._hot.algebra import total
 from gptm._hot.documents import shifted_exp
 from gptm._hot.settings import FAST, loop
-from gptm._hot.words import expected_topics, word_norms
+from gptm._hot.words import expected_topics
 
 
 @loop(fastmath=FAST)
@@ -30,11 +30,7 @@ def guess_block(indptr, indices, data, beta_T, lam, nu2, scratch):
         row = slice(indptr[d], indptr[d + 1])
         words, counts = indices[row], data[row]
         shifted_exp(lam[d], e, work[:2], scratch.bits)
-        ratios = scratch.words[0, : words.shape[0]]
-        word_norms(words, e, beta_T, ratios)
-        for w in range(words.shape[0]):
-            ratios[w] = counts[w] / ratios[w]
-        expected_topics(words, ratios, e, beta_T, n)
+        expected_topics(words, counts, e, beta_T, scratch.words[0], n)
         per = total(counts) / total(e)
         for i in range(K):
             g = n[i] - per * e[i]

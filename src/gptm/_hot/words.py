@@ -2,25 +2,30 @@
 
 import numpy as np
 
-from gptm._hot.algebra import add_rows
 from gptm._hot.settings import FAST, TINY, inlined
+
+
+@inlined(fastmath=FAST)
+def four_norms(words, n, exp_lam, beta_T, norms):
+    """The part of `word_norms` for words n to n + 3: four at once keep more of the processor busy."""
+    last = words.shape[0] - 1
+    n_b, n_c, n_d = min(n + 1, last), min(n + 2, last), min(n + 3, last)
+    a, b, c, d = beta_T[words[n]], beta_T[words[n_b]], beta_T[words[n_c]], beta_T[words[n_d]]
+    norm_a = norm_b = norm_c = norm_d = TINY
+    for i in range(exp_lam.shape[0]):
+        e = exp_lam[i]
+        norm_a += e * a[i]
+        norm_b += e * b[i]
+        norm_c += e * c[i]
+        norm_d += e * d[i]
+    norms[n], norms[n_b], norms[n_c], norms[n_d] = norm_a, norm_b, norm_c, norm_d
 
 
 @inlined(fastmath=FAST)
 def word_norms(words, exp_lam, beta_T, norms):
     """Fill `norms` with beta_T[words] @ exp_lam: how likely each word is, up to a factor; never zero."""
-    last = words.shape[0] - 1
-    for n in range(0, last + 1, 4):  # four words at once keep more of the processor busy
-        n_b, n_c, n_d = min(n + 1, last), min(n + 2, last), min(n + 3, last)
-        a, b, c, d = beta_T[words[n]], beta_T[words[n_b]], beta_T[words[n_c]], beta_T[words[n_d]]
-        norm_a = norm_b = norm_c = norm_d = TINY
-        for i in range(exp_lam.shape[0]):
-            e = exp_lam[i]
-            norm_a += e * a[i]
-            norm_b += e * b[i]
-            norm_c += e * c[i]
-            norm_d += e * d[i]
-        norms[n], norms[n_b], norms[n_c], norms[n_d] = norm_a, norm_b, norm_c, norm_d
+    for n in range(0, words.shape[0], 4):
+        four_norms(words, n, exp_lam, beta_T, norms)
 
 
 @inlined(fastmath=FAST)
@@ -40,14 +45,28 @@ def log_likelihood(counts, norms):
 
 
 @inlined(fastmath=FAST)
-def expected_topics(words, ratios, exp_lam, beta_T, out):
-    """Fill `out` with the expected topic counts of a document, counts @ phi, with phi from eq. 9.
+def expected_topics(words, counts, exp_lam, beta_T, norms, out):
+    """Fill `out` with the expected topic counts of a document, counts @ phi with phi from eq. 9; and `norms`.
 
-    `ratios` are counts / norms, so that phi = exp_lam * beta_T[words] / norms.
+    Same as::
+
+        phi = exp_lam * beta_T[words]                     # (n, K)
+        norms = phi.sum(1)                                # as by `word_norms`
+        out = counts @ (phi / norms[:, None])
     """
     for i in range(out.shape[0]):
         out[i] = 0.0
-    add_rows(beta_T, words, ratios, out)
+    last = words.shape[0] - 1
+    for n in range(0, last + 1, 4):
+        four_norms(words, n, exp_lam, beta_T, norms)
+        n_b, n_c, n_d = min(n + 1, last), min(n + 2, last), min(n + 3, last)
+        of_a = counts[n] / norms[n]
+        of_b = counts[n_b] / norms[n_b] if n + 1 <= last else 0.0
+        of_c = counts[n_c] / norms[n_c] if n + 2 <= last else 0.0
+        of_d = counts[n_d] / norms[n_d] if n + 3 <= last else 0.0
+        a, b, c, d = beta_T[words[n]], beta_T[words[n_b]], beta_T[words[n_c]], beta_T[words[n_d]]
+        for i in range(out.shape[0]):
+            out[i] += of_a * a[i] + of_b * b[i] + of_c * c[i] + of_d * d[i]
     for i in range(out.shape[0]):
         out[i] *= exp_lam[i]
 
