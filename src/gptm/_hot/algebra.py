@@ -29,9 +29,9 @@ def dot(a, b):
     return s
 
 
-@inlined()
+@inlined(fastmath=FAST)
 def total(a):
-    """The sum of a, first to last."""
+    """The sum of a."""
     s = 0.0
     for i in range(a.shape[0]):
         s += a[i]
@@ -48,16 +48,28 @@ def mean_diagonal(A):
 
 
 @inlined(fastmath=FAST)
-def add_four(a, b, c, d, weights, n, out):
-    """Add four rows times weights[n : n + 4] to `out`, which is read and written once for all of them.
-
-    Rows beyond the last weight count for nothing; what they are does not matter.
-    """
-    size = weights.shape[0]
-    of_a, of_b = weights[n], weights[n + 1] if n + 1 < size else 0.0
-    of_c, of_d = weights[n + 2] if n + 2 < size else 0.0, weights[n + 3] if n + 3 < size else 0.0
+def add_four(a, b, c, d, of_a, of_b, of_c, of_d, out):
+    """Add four rows times a weight each to `out`, which is read and written once for all of them."""
     for i in range(out.shape[0]):
         out[i] += of_a * a[i] + of_b * b[i] + of_c * c[i] + of_d * d[i]
+
+
+@inlined()
+def next_four(n, last):
+    """n to n + 3, none beyond the last."""
+    return n, min(n + 1, last), min(n + 2, last), min(n + 3, last)
+
+
+@inlined()
+def weights_of_four(weights, n, last):
+    """weights[n : n + 4], and nothing for those beyond the last."""
+    a, b, c, d = next_four(n, last)
+    return (
+        weights[a],
+        weights[b] if n + 1 <= last else 0.0,
+        weights[c] if n + 2 <= last else 0.0,
+        weights[d] if n + 3 <= last else 0.0,
+    )
 
 
 @inlined(fastmath=FAST)
@@ -65,9 +77,9 @@ def add_rows(A, rows, weights, out):
     """Add weights @ A[rows] to `out`."""
     last = rows.shape[0] - 1
     for n in range(0, last + 1, 4):
-        a, b = A[rows[n]], A[rows[min(n + 1, last)]]
-        c, d = A[rows[min(n + 2, last)]], A[rows[min(n + 3, last)]]
-        add_four(a, b, c, d, weights, n, out)
+        a, b, c, d = next_four(n, last)
+        of_a, of_b, of_c, of_d = weights_of_four(weights, n, last)
+        add_four(A[rows[a]], A[rows[b]], A[rows[c]], A[rows[d]], of_a, of_b, of_c, of_d, out)
 
 
 @inlined(fastmath=FAST)
@@ -77,8 +89,9 @@ def product(A, x, out):
     for i in range(last + 1):
         out[i] = 0.0
     for n in range(0, last + 1, 4):
-        a, b, c, d = A[n], A[min(n + 1, last)], A[min(n + 2, last)], A[min(n + 3, last)]
-        add_four(a, b, c, d, x, n, out)
+        a, b, c, d = next_four(n, last)
+        of_a, of_b, of_c, of_d = weights_of_four(x, n, last)
+        add_four(A[a], A[b], A[c], A[d], of_a, of_b, of_c, of_d, out)
 
 
 @inlined(fastmath=FAST)

@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from gptm._hot.algebra import add_four, next_four, weights_of_four
 from gptm._hot.settings import FAST, TINY, inlined
 
 
 @inlined(fastmath=FAST)
 def four_norms(words, n, exp_lam, beta_T, norms):
     """The part of `word_norms` for words n to n + 3: four at once keep more of the processor busy."""
-    last = words.shape[0] - 1
-    n_b, n_c, n_d = min(n + 1, last), min(n + 2, last), min(n + 3, last)
+    n, n_b, n_c, n_d = next_four(n, words.shape[0] - 1)
     a, b, c, d = beta_T[words[n]], beta_T[words[n_b]], beta_T[words[n_c]], beta_T[words[n_d]]
     norm_a = norm_b = norm_c = norm_d = TINY
     for i in range(exp_lam.shape[0]):
@@ -59,14 +59,19 @@ def expected_topics(words, counts, exp_lam, beta_T, norms, out):
     last = words.shape[0] - 1
     for n in range(0, last + 1, 4):
         four_norms(words, n, exp_lam, beta_T, norms)
-        n_b, n_c, n_d = min(n + 1, last), min(n + 2, last), min(n + 3, last)
-        of_a = counts[n] / norms[n]
-        of_b = counts[n_b] / norms[n_b] if n + 1 <= last else 0.0
-        of_c = counts[n_c] / norms[n_c] if n + 2 <= last else 0.0
-        of_d = counts[n_d] / norms[n_d] if n + 3 <= last else 0.0
-        a, b, c, d = beta_T[words[n]], beta_T[words[n_b]], beta_T[words[n_c]], beta_T[words[n_d]]
-        for i in range(out.shape[0]):
-            out[i] += of_a * a[i] + of_b * b[i] + of_c * c[i] + of_d * d[i]
+        a, b, c, d = next_four(n, last)
+        of_a, of_b, of_c, of_d = weights_of_four(counts, n, last)
+        add_four(
+            beta_T[words[a]],
+            beta_T[words[b]],
+            beta_T[words[c]],
+            beta_T[words[d]],
+            of_a / norms[a],
+            of_b / norms[b],
+            of_c / norms[c],
+            of_d / norms[d],
+            out,
+        )
     for i in range(out.shape[0]):
         out[i] *= exp_lam[i]
 
