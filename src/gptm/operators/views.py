@@ -26,7 +26,8 @@ class AlignedView(CoordinateView):
         self.operator, self.Y = operator, Y
         r, u = operator.features.width, Y.shape[1]
         self.floor = float(operator.base.nodes[0])
-        self.values = np.append(operator.squares, np.zeros(u)) + self.floor
+        self.values = np.full(r + u, self.floor)
+        self.values[:r] += operator.squares
         self.coordinates = np.empty((r + u, u))
         along = self.coordinates[:r]
         along[:] = operator.rotated(operator.features.t_dot(Y)) * operator.inverse_lengths
@@ -39,7 +40,7 @@ class AlignedView(CoordinateView):
     def fitted(self, b: Array, U: Array, V: Array) -> Array:
         fitted = self.operator.expand(self._along(b, U) @ V)
         if self.floor > 0:
-            fitted += (self.Y @ (U * (1.0 - 1.0 / (self.floor * b + 1.0)))) @ V
+            fitted += self.Y @ ((U * (1.0 - 1.0 / (self.floor * b + 1.0))) @ V)
         return fitted
 
     def _along(self, b: Array, U: Array) -> Array:
@@ -52,11 +53,11 @@ class AlignedView(CoordinateView):
 def semidefinite_root(A: Array) -> Array:
     """R with R' R = A, by Cholesky's method with pivots; what rounding takes below zero is zero."""
     factor, pivots, rank, _ = dpstrf(A, lower=False)
-    column = np.arange(len(A))
-    row = column[:, None]
-    root = np.empty_like(A)
-    root[:, pivots - 1] = np.where((row <= column) & (row < rank), factor, 0.0)
-    return root
+    root = np.triu(factor)
+    root[rank:] = 0.0
+    result = np.empty_like(root)
+    result[:, pivots - 1] = root
+    return result
 
 
 class AdditiveView(View):
