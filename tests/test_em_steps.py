@@ -455,9 +455,16 @@ def test_diagonalise_with_weak_and_absent_directions():
         assert b.min() >= 0
 
 
-def test_diagonalise_asks_for_a_covariance():
-    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        diagonalise(np.diag([1.0, -1.0]), np.eye(2))
+@pytest.mark.parametrize("K", [2, 40])
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_diagonalise_asks_for_a_covariance(bad, K):
+    A = np.eye(K)
+    A[1, 1] = bad
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        diagonalise(A, np.eye(K))
+    if bad > 0 or np.isnan(bad):
+        with pytest.raises(np.linalg.LinAlgError, match="finite"):
+            diagonalise(np.eye(K), A)
 
 
 @every_mode

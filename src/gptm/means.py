@@ -37,9 +37,9 @@ class Means(NamedTuple):
 
 def diagonalise(Sigma: Array, B: Array) -> Basis:
     """T and b with T' Sigma T = I and T' B T = diag(b): a generalised eigenproblem of size K."""
-    b, T, failed = dsygvd(B, Sigma)
-    if failed:
-        raise np.linalg.LinAlgError("the topic covariance is not positive definite")
+    b, T, failed = dsygvd(B, Sigma)  # without the checks of `eigh`, which take as long again
+    if failed or not np.isfinite(B + Sigma).all():
+        raise np.linalg.LinAlgError("the topic covariance must be finite and positive definite")
     return Basis(np.ascontiguousarray(T), T.T @ Sigma, np.maximum(b, 0.0))
 
 

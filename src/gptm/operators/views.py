@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpstrf
 
 from gptm._types import Array
@@ -53,11 +54,9 @@ class AlignedView(CoordinateView):
 def semidefinite_root(A: Array) -> Array:
     """R with R' R = A, by Cholesky's method with pivots; what rounding takes below zero is zero."""
     factor, pivots, rank, _ = dpstrf(A, lower=False)
-    root = np.triu(factor)
+    root = dtrmm(1.0, factor, np.eye(len(A))[pivots - 1])  # which reads the upper triangle alone
     root[rank:] = 0.0
-    result = np.empty_like(root)
-    result[:, pivots - 1] = root
-    return result
+    return np.asarray(root)
 
 
 class AdditiveView(View):
