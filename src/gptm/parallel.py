@@ -211,45 +211,36 @@ def computing(n_jobs: int | None) -> Iterator[None]:
         yield
 
 
-DIRECT = 500_000  # multiplications: so few, OpenBLAS does without copying the matrices first
-WORTH = 20_000_000  # multiplications from which threads bring more than they cost
-
-
 def row_product(A: Array, X: Array) -> Array:
-    """A X, some rows at a time."""
+    """A X, some rows at a time, for A of many columns."""
     result = np.empty((len(A), X.shape[1]))
-    few = _rows_at_a_time(A, X)
 
     def run(rows: slice) -> None:
-        for some in blocks(rows.start, rows.stop, few):
-            np.matmul(A[some], X, out=result[some])
+        # The product of the transposes takes less time, little more than half where A is one itself.
+        result[rows] = (X.T @ A[rows].T).T
 
-    if A.size * X.shape[1] < WORTH:
-        run(slice(0, len(A)))
-    else:
-        by_rows(run, len(A))
+    by_rows(run, len(A))
+    return result
+
+
+DIRECT = 500_000  # multiplications: so few, OpenBLAS does without copying the matrices first
+
+
+def thin_product(A: Array, X: Array) -> Array:
+    """A X, some rows at a time, for A of few columns."""
+    result = np.empty((len(A), X.shape[1]))
+    for rows in _short_blocks(A, X):
+        np.matmul(A[rows], X, out=result[rows])
     return result
 
 
 def inner_product(A: Array, X: Array) -> Array:
-    """A' X for matrices of few columns, some rows at a time, added up in their order."""
+    """A' X, some rows at a time, for few columns; added up in their order."""
     result = np.zeros((A.shape[1], X.shape[1]))
-    for some in blocks(0, len(A), _rows_at_a_time(A, X)):
-        result += A[some].T @ X[some]
+    for rows in _short_blocks(A, X):
+        result += A[rows].T @ X[rows]
     return result
 
 
-def _rows_at_a_time(A: Array, X: Array) -> int:
-    return max(DIRECT // max(A.shape[1] * X.shape[1], 1), 1)
-
-
-def turned_product(A: Array, X: Array) -> Array:
-    """A' X, some columns of A at a time."""
-    result = np.empty((A.shape[1], X.shape[1]))
-
-    def run(columns: slice) -> None:
-        # In nearly half the time of A[:, columns].T @ X.
-        result[columns] = (X.T @ A[:, columns]).T
-
-    by_rows(run, A.shape[1])
-    return result
+def _short_blocks(A: Array, X: Array) -> list[slice]:
+    return blocks(0, len(A), max(DIRECT // max(A.shape[1] * X.shape[1], 1), 1))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
 
 from gptm._types import Array
-from gptm.parallel import inner_product, row_product
+from gptm.parallel import inner_product, thin_product
 
 
 class Block(NamedTuple):
@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
     def dot(self, Z: Array) -> Array:
         Z = Z if self.scale == 1.0 else self.scale * Z
-        inner = Z if self.table is None else row_product(self.table, Z)
+        inner = Z if self.table is None else thin_product(self.table, Z)
         return inner if self.pointers is None else self.pointers @ inner
 
     def t_dot(self, X: Array) -> Array:

@@ -9,7 +9,7 @@ from gptm._types import Array
 from gptm.operators.base import BySpectrum, Cross, EigenView, View
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
-from gptm.parallel import row_product, turned_product
+from gptm.parallel import row_product
 
 
 class Spectral(BySpectrum):
@@ -32,7 +32,7 @@ class Spectral(BySpectrum):
 
     def rotate(self, X: Array) -> Array:
         """(D, m) documents' coordinates to those in which 𝒦 is diagonal."""
-        return X if self.vectors is None else turned_product(self.vectors, X)
+        return X if self.vectors is None else row_product(self.vectors.T, X)
 
     def unrotate(self, X: Array) -> Array:
         """(D, m) and back."""
