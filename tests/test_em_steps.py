@@ -466,6 +466,29 @@ def test_diagonalise_with_weak_and_absent_directions():
         assert b.min() >= 0
 
 
+@pytest.mark.parametrize("K", [2, 40])
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_diagonalise_asks_for_a_covariance(bad, K):
+    A = np.eye(K)
+    A[1, 1] = bad
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        diagonalise(A, np.eye(K))
+    if bad > 0 or np.isnan(bad):
+        with pytest.raises(np.linalg.LinAlgError, match="finite"):
+            diagonalise(np.eye(K), A)
+
+
+@every_mode
+def test_the_basis_stays_that_of_the_parameters(mode):
+    """Steps that do not change Sigma and B, or change nothing but their size, do not diagonalise them again."""
+    case = Case(mode, seed=3)
+    *_, state = islice(iterate(case.problem, case.start()), 30)
+    T, T_inv, b = state.means.basis
+    assert_allclose(T.T @ state.Sigma @ T, np.eye(len(b)), atol=1e-12)
+    assert_allclose(T.T @ state.B @ T, np.diag(b), atol=1e-12 * (1 + b.max()))
+    assert_allclose(T @ T_inv, np.eye(len(b)), atol=1e-12)
+
+
 # Covariance of topics
 
 

@@ -21,7 +21,16 @@ from checks import iterate
 from gptm import em, gibbs, parallel, start
 from gptm.gibbs import Chain
 from gptm.operators import Diagonal
-from gptm.parallel import blocks, n_threads, ordered_map, shards, single_threaded_blas
+from gptm.parallel import (
+    blocks,
+    inner_product,
+    n_threads,
+    ordered_map,
+    row_product,
+    shards,
+    single_threaded_blas,
+    thin_product,
+)
 from gptm.spectral import spectral_topics
 from gptm.start import make_start
 
@@ -555,6 +564,25 @@ def test_computing_takes_threads_from_blas_alone(blas):
         assert parallel._helpers.get() == 3
     assert blas_threads() == blas
     assert parallel._helpers.get() is None
+
+
+@pytest.mark.parametrize("direct", [1, 100, 10**6])
+@pytest.mark.parametrize("n", [0, 1, 7, 40])
+def test_products_in_pieces(n, direct, monkeypatch):
+    """To the last bit the same for any number of threads, and what one product gives."""
+    monkeypatch.setattr(parallel, "DIRECT", direct)
+    monkeypatch.setattr(parallel, "FEW_ROWS", 5)
+    rng = np.random.default_rng(0)
+    A, X, Z = (rng.standard_normal(shape) for shape in ((n, 6), (n, 4), (6, 4)))
+    expected = A @ Z, A @ Z, A.T @ X
+    found = []
+    for n_jobs in (1, 3):
+        with parallel.helpers(n_jobs):
+            products = row_product(A, Z), thin_product(A, Z), inner_product(A, X)
+        for product, known in zip(products, expected, strict=True):
+            assert_allclose(product, known, atol=1e-12)
+        found.append([product.tobytes() for product in products])
+    assert found[0] == found[1]
 
 
 def test_single_threaded_blas_is_lifted_by_the_last_user(blas):

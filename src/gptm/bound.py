@@ -26,7 +26,7 @@ def _documents(means: Means, posterior: Posterior) -> float:
     precision_diagonal = (T**2).sum(1)
     return float(
         -0.5 * D * log_det_Sigma
-        - 0.5 * (posterior.nu2.sum(0) * precision_diagonal).sum()
+        - 0.5 * (posterior.nu2 @ precision_diagonal).sum()
         + 0.5 * _sum_of_logs(posterior.nu2)
         + 0.5 * D * K
     )

@@ -18,7 +18,7 @@ from gptm._types import Array
 from gptm.estep import Posterior, Prior, Statistics, Tally, infer_documents
 from gptm.kernels.terms import Terms
 from gptm.learning import learn_parameters
-from gptm.means import Means, diagonalise, document_means, solve_means, view_logits
+from gptm.means import Basis, Means, diagonalise, document_means, solve_means, view_logits
 from gptm.operators import Operator, View
 
 Coregionalization = Literal["identity", "shared", "free", "none"]
@@ -132,9 +132,9 @@ def update_documents(problem: Problem, state: State) -> State:
     return state._replace(posterior=posterior, statistics=statistics, seen=view)
 
 
-def update_means(problem: Problem, state: State) -> State:
-    """q(F), or F, and mu at their joint optimum for the present Sigma and B."""
-    basis = diagonalise(state.Sigma, state.B)
+def update_means(problem: Problem, state: State, basis: Basis | None = None) -> State:
+    """q(F), or F, and mu at their joint optimum for the present Sigma and B; `basis` is theirs if they are new."""
+    basis = state.means.basis if basis is None else basis
     means = solve_means(state.operator, state.view, _given_mean(problem, state), basis)
     return state._replace(means=means)
 
@@ -157,7 +157,7 @@ def update_covariance(problem: Problem, state: State) -> State:
     else:
         Sigma = (mstep.update_Sigma_shared if shared else mstep.update_Sigma)(means, nu2)
     B = state.strength * Sigma if shared else state.B
-    return update_means(problem, state._replace(Sigma=Sigma, B=B))
+    return update_means(problem, state._replace(Sigma=Sigma, B=B), diagonalise(Sigma, B))
 
 
 def update_strength(problem: Problem, state: State) -> State:
@@ -165,10 +165,16 @@ def update_strength(problem: Problem, state: State) -> State:
     if not problem.learn_strength or problem.coregionalization == "none":
         return state
     if problem.coregionalization == "free":
-        return update_means(problem, state._replace(B=mstep.update_B(state.means)))
-    ratio = mstep.strength_ratio(state.means)
-    state = state._replace(strength=state.strength * ratio, B=state.B * ratio)
-    return update_means(problem, state)
+        B = mstep.update_B(state.means)
+        return update_means(problem, state._replace(B=B), diagonalise(state.Sigma, B))
+    return _stronger(problem, state, mstep.strength_ratio(state.means))
+
+
+def _stronger(problem: Problem, state: State, ratio: float) -> State:
+    """The state with B times `ratio`, and q(F) for it."""
+    basis = state.means.basis
+    state = state._replace(strength=ratio * state.strength, B=ratio * state.B)
+    return update_means(problem, state, basis._replace(b=ratio * basis.b))
 
 
 def update_kernel(problem: Problem, state: State) -> State:
@@ -302,14 +308,8 @@ def normalised(problem: Problem, state: State) -> State:
         return state
     terms, factor = state.terms.normalised()
     operator, view = terms.operator(state.operator), state.view
-    state = state._replace(
-        terms=terms,
-        operator=operator,
-        seen=operator.view(view.Y, view),
-        B=factor * state.B,
-        strength=factor * state.strength,
-    )
-    return update_means(problem, state)
+    state = state._replace(terms=terms, operator=operator, seen=operator.view(view.Y, view))
+    return _stronger(problem, state, factor)
 
 
 class Result(NamedTuple):

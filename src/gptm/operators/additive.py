@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from gptm._memory import check_square
 from gptm._types import Array
 from gptm.operators.arrow import Arrow, ArrowInner
-from gptm.operators.base import Base, Cross, Operator, View, damping
+from gptm.operators.base import Base, BySpectrum, Cross, Operator, View, damping
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features
 from gptm.operators.inner import DenseInner, DiagonalInner, Inner
@@ -26,7 +26,7 @@ APART = 256  # features that exclude each other: a decomposition of so many with
 _PROBES = 32  # of the diagonal's estimate where features lie over a graph
 
 
-class Additive(Operator):
+class Additive(BySpectrum):
     """𝒦 = base + Phi Phi', by Woodbury's identity: weight space for Phi, the base's calculus for the rest.
 
     Per strength, one r x r system N = I + b Phi' (b base + I)^-1 Phi has to be solved; where the base is a
@@ -74,6 +74,23 @@ class Additive(Operator):
         """Phi Z for Z in the coordinates of N."""
         return self.features.dot(Z if self._rotation is None else self._rotation @ Z)
 
+    @property
+    def aligned(self) -> bool:
+        """Whether the rotated features are eigenvectors, as they are over a multiple of the identity."""
+        return len(self.base.nodes) == 1 and not isinstance(self._Z, Arrow)
+
+    @property
+    def squares(self) -> Array:
+        """(r,) squared lengths of aligned features."""
+        assert isinstance(self._Z, np.ndarray)
+        return self._Z[0]
+
+    @cached_property
+    def inverse_lengths(self) -> Array:
+        """(r, 1) one over the lengths of aligned features; zero for those that are not there."""
+        z = self.squares[:, None]
+        return np.divide(1.0, np.sqrt(z), out=np.zeros_like(z), where=z > 0)
+
     def inner(self, b: Array) -> "Inner":
         """N for each strength, kept for the next question about the same ones."""
         key, last = b.tobytes(), self._last  # which another thread may replace meanwhile
@@ -91,8 +108,7 @@ class Additive(Operator):
     def view(self, Y: Array, like: View | None = None) -> View:
         if isinstance(self.base, Sparse):
             return GraphView(self, self.base, Y, like)
-        aligned = len(self.base.nodes) == 1 and not isinstance(self._Z, Arrow)
-        return AlignedView(self, Y) if aligned else AdditiveView(self, Y)
+        return AlignedView(self, Y) if self.aligned else AdditiveView(self, Y)
 
     def matmul(self, X: Array) -> Array:
         return self.base.matmul(X) + self.features.dot(self.features.t_dot(X))
@@ -107,10 +123,20 @@ class Additive(Operator):
             weights[:, which == i] = strengths[i] * inner.solve_one(i, weights[:, which == i])
         return inside - self.base.solve(b, self.expand(weights))
 
+    @cached_property
+    def spectrum(self) -> tuple[Array, Array]:
+        """Of aligned features: along each of them, and across."""
+        z, floor = self.squares, self.base.nodes[0]
+        return np.append(z + floor, floor), np.append(np.ones(len(z)), self.n - len(z))
+
     def logdet(self, b: Array) -> Array:
+        if self.aligned:
+            return super().logdet(b)
         return self.base.logdet(b) + self.inner(b).logdet()
 
     def trace(self, b: Array) -> Array:
+        if self.aligned:
+            return super().trace(b)
         return self.base.trace(b) + self.inner(b).diagonals(damping(self.base, b) ** 2).sum(0)
 
     def diagonal(self, b: Array) -> Array:

@@ -52,17 +52,24 @@ class CoordinateView(View):
     values: Array  # (q,)
     coordinates: Array  # (q, u)
 
-    @abstractmethod
-    def lift(self, X: Array) -> Array:
-        """(D, m) from these coordinates to the documents'."""
-
     def against(self, column: int, b: Array) -> Array:
-        return (self.coordinates[:, [column]] / self._shifted(b)).T @ self.coordinates
+        return (self.coordinates[:, column, None] / self._shifted(b)).T @ self.coordinates
 
     def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
         y = self.coordinates @ U
         a = y / self._shifted(b)
         return y.T @ a, a.T @ a
+
+    def _shifted(self, b: Array) -> Array:
+        return self.values[:, None] * b + 1.0
+
+
+class EigenView(CoordinateView):
+    """Data in coordinates that lead back to the documents."""
+
+    @abstractmethod
+    def lift(self, X: Array) -> Array:
+        """(D, m) from these coordinates to the documents'."""
 
     def residuals(self, b: Array, U: Array) -> Array:
         return self.lift((self.coordinates @ U) / self._shifted(b))
@@ -70,9 +77,6 @@ class CoordinateView(View):
     def fitted(self, b: Array, U: Array, V: Array) -> Array:
         shifted = self._shifted(b)
         return self.lift(((self.coordinates @ U) * ((shifted - 1.0) / shifted)) @ V)
-
-    def _shifted(self, b: Array) -> Array:
-        return self.values[:, None] * b + 1.0
 
 
 class Operator(ABC):
@@ -126,7 +130,7 @@ class Operator(ABC):
 
 
 class BySpectrum(Operator):
-    """An operator whose traces and log-determinants are sums over eigenvalues, weighted where they are estimates."""
+    """An operator whose traces and log-determinants are sums over eigenvalues, weighted by how often they count."""
 
     @property
     @abstractmethod

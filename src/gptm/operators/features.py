@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
 
 from gptm._types import Array
+from gptm.parallel import inner_product, thin_product
 
 
 class Block(NamedTuple):
@@ -44,13 +45,12 @@ class Block(NamedTuple):
 
     def dot(self, Z: Array) -> Array:
         Z = Z if self.scale == 1.0 else self.scale * Z
-        inner = Z if self.table is None else self.table @ Z
+        inner = Z if self.table is None else thin_product(self.table, Z)
         return inner if self.pointers is None else self.pointers @ inner
 
     def t_dot(self, X: Array) -> Array:
         inner = X if self.pointers is None else self.pointers.T @ X
-        # The product of the transposes is the quicker one where rows are many.
-        result = inner if self.table is None else (inner.T @ self.table).T
+        result = inner if self.table is None else inner_product(inner, self.table).T
         return result if self.scale == 1.0 else self.scale * result
 
     def columns(self, start: int, stop: int) -> Array:

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gptm._types import Array
 from gptm._warnings import warn
 from gptm.operators.additive import Additive
-from gptm.operators.base import BySpectrum, CoordinateView, Cross, Operator, View
+from gptm.operators.base import BySpectrum, Cross, EigenView, Operator, View
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.lanczos import SEED, gauss_rules
 from gptm.operators.spectral import Spectral
@@ -75,7 +75,7 @@ class MatrixFree(BySpectrum):
         return MatrixFreeCross(self, new)
 
 
-class KrylovView(CoordinateView):
+class KrylovView(EigenView):
     """Data in the eigenbasis of 𝒦 on a space that holds the data and their images."""
 
     def __init__(self, operator: MatrixFree, Y: Array):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from gptm._types import Array
-from gptm.operators.base import BySpectrum, CoordinateView, Cross, View
+from gptm.operators.base import BySpectrum, Cross, EigenView, View
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
 from gptm.parallel import row_product
@@ -82,7 +82,7 @@ class Spectral(BySpectrum):
         return damped if self.vectors is None else self.vectors**2 @ damped
 
 
-class SpectralView(CoordinateView):
+class SpectralView(EigenView):
     """Data in the eigenbasis of 𝒦."""
 
     def __init__(self, operator: Spectral, Y: Array):

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpstrf
 
 from gptm._types import Array
-from gptm.operators.base import View, damping
+from gptm.operators.base import CoordinateView, View, damping
 from gptm.operators.features import Features
 from gptm.operators.sparse import Sparse
 from gptm.operators.tangent import Tangent
@@ -16,58 +17,46 @@ if TYPE_CHECKING:
     from gptm.operators.additive import Additive
 
 
-class AlignedView(View):
-    """Data in orthonormal coordinates along the rotated features, over a multiple of the identity.
+class AlignedView(CoordinateView):
+    """Data in orthonormal coordinates along the rotated features, and across them, over a multiple of the identity.
 
     Forms are sums of squares here, exact however small the residuals are beside the data.
     """
 
     def __init__(self, operator: "Additive", Y: Array):
         self.operator, self.Y = operator, Y
-        assert isinstance(operator._Z, np.ndarray)
-        z = operator._Z[0]
+        r, u = operator.features.width, Y.shape[1]
         self.floor = float(operator.base.nodes[0])
-        self.values = z + self.floor
-        self.inverse_root = np.divide(1.0, np.sqrt(z), out=np.zeros_like(z), where=z > 0)
-        self.along = operator.rotated(operator.features.t_dot(Y)) * self.inverse_root[:, None]
-        # (u, u), its square is what Y has across the features; less than nothing is rounding.
-        self.across = semidefinite_root(Y.T @ Y - self.along.T @ self.along)
-
-    def against(self, column: int, b: Array) -> Array:
-        along, across = self._damping(b)
-        found = (self.along[:, [column]] * along).T @ self.along
-        return found + np.outer(across, self.across[:, column] @ self.across)
-
-    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
-        along, across = self._damping(b)
-        y, rest = self.along @ U, self.across @ U
-        a, a_rest = y * along, rest * across
-        return y.T @ a + rest.T @ a_rest, a.T @ a + a_rest.T @ a_rest
+        self.values = np.full(r + u, self.floor)
+        self.values[:r] += operator.squares
+        self.coordinates = np.empty((r + u, u))
+        along = self.coordinates[:r]
+        along[:] = operator.rotated(operator.features.t_dot(Y)) * operator.inverse_lengths
+        # Its square is what Y has across the features; less than nothing is rounding.
+        self.coordinates[r:] = semidefinite_root(Y.T @ Y - along.T @ along)
 
     def residuals(self, b: Array, U: Array) -> Array:
-        along, across = self._damping(b)
-        less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
-        return (self.Y @ U) * across - self.operator.expand(less)
+        return (self.Y @ U) / (self.floor * b + 1.0) - self.operator.expand(self._along(b, U))
 
     def fitted(self, b: Array, U: Array, V: Array) -> Array:
-        along, across = self._damping(b)
-        less = (across - along) * (self.along @ U) * self.inverse_root[:, None]
-        more = self.operator.expand(less @ V)
-        return more if self.floor == 0 else more + ((self.Y @ U) * (1.0 - across)) @ V
+        fitted = self.operator.expand(self._along(b, U) @ V)
+        if self.floor > 0:
+            fitted += self.Y @ ((U * (1.0 - 1.0 / (self.floor * b + 1.0))) @ V)
+        return fitted
 
-    def _damping(self, b: Array) -> tuple[Array, Array]:
-        """(r, K) and (K,) values of (b 𝒦 + I)^-1 along and across the features."""
-        return 1.0 / (self.values[:, None] * b + 1.0), 1.0 / (self.floor * b + 1.0)
+    def _along(self, b: Array, U: Array) -> Array:
+        """(r, K) weights of the features, by which residuals are less along them than they would be across."""
+        r = self.operator.features.width
+        less = 1.0 / (self.floor * b + 1.0) - 1.0 / self._shifted(b)[:r]
+        return less * (self.coordinates[:r] @ U) * self.operator.inverse_lengths
 
 
 def semidefinite_root(A: Array) -> Array:
     """R with R' R = A, by Cholesky's method with pivots; what rounding takes below zero is zero."""
     factor, pivots, rank, _ = dpstrf(A, lower=False)
-    root = np.triu(factor)
+    root = dtrmm(1.0, factor, np.eye(len(A))[pivots - 1])  # which reads the upper triangle alone
     root[rank:] = 0.0
-    result = np.empty_like(root)
-    result[:, pivots - 1] = root
-    return result
+    return np.asarray(root)
 
 
 class AdditiveView(View):
