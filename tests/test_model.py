@@ -701,7 +701,7 @@ def test_warm_start_converged_stays_converged():
 @pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
 def test_warm_start_takes_another_number_of_documents(model):
     X, metadata = small_corpus(D=60, V=20)
-    model.set_params(warm_start=True, random_state=0)
+    model.set_params(warm_start=True, random_state=0, tol=1e-6)
     fit_quietly(model, X[:40], metadata=metadata[:40])
     topics = model.components_.copy()
     fit_quietly(model, X, metadata=metadata)

@@ -56,7 +56,7 @@ def learn_parameters(
     found = terms.learnables()
     start = np.log([one.value for one in found])
     lows, highs = np.log([(one.low, one.high) for one in found]).T
-    centre = np.clip(start, lows, highs)  # an earlier fit to other documents may have gone farther
+    centre = np.clip(start, lows, highs)  # rounding may take it beyond
     limits = list(
         zip(np.maximum(lows, centre - REACH), np.minimum(highs, centre + REACH), strict=True)
     )

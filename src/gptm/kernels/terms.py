@@ -94,9 +94,10 @@ class Terms:
         fixed = np.array(weights)[given] / self.weights[given]
         if len(fixed) and np.ptp(fixed) > 1e-9 * fixed.max():  # other numbers were given meanwhile
             return None
-        return Terms(self.bounds, np.array(weights), self.free, self.starts).moved(
-            [*np.array(weights)[self.free], *values]
-        )
+        earlier = [*np.array(weights)[self.free], *values]
+        # Of other documents it may have learnt what these could not.
+        within = [np.clip(v, o.low, o.high) for v, o in zip(earlier, self.learnables(), strict=True)]
+        return Terms(self.bounds, np.array(weights), self.free, self.starts).moved(within)
 
     def learnables(self) -> list[Learnable]:
         """Free weights first, then what is free inside the terms."""
