@@ -96,7 +96,9 @@ class Terms:
             return None
         earlier = [*np.array(weights)[self.free], *values]
         # Of other documents it may have learnt what these could not.
-        within = [np.clip(v, o.low, o.high) for v, o in zip(earlier, self.learnables(), strict=True)]
+        within = [
+            np.clip(v, o.low, o.high) for v, o in zip(earlier, self.learnables(), strict=True)
+        ]
         return Terms(self.bounds, np.array(weights), self.free, self.starts).moved(within)
 
     def learnables(self) -> list[Learnable]:
