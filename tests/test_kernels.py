@@ -662,6 +662,15 @@ def test_labels_come_from_y_and_minus_one_is_none():
     assert not bound.cross_gram(bound.read(Documents(2, None))).any()
 
 
+@pytest.mark.parametrize("make", [list, tuple, pd.Series, pd.DataFrame])
+def test_labels_in_y_may_be_missing_in_any_container(make):
+    y = make(["a", "b", np.nan, np.nan, None, "a"])
+    G = k.MustLink().bind(Documents(6, None, y=y)).gram()
+    expected = 2 * np.eye(6)
+    expected[0, 5] = expected[5, 0] = 1
+    assert_array_equal(G, expected)
+
+
 def test_labels_of_a_few_documents_in_a_column():
     frame = pd.DataFrame({"label": ["a", None, "b", "a", "-1"]})
     bound = k.MustLink("label").bind(Documents(5, frame))
@@ -680,6 +689,18 @@ def test_labels_reach_the_kernel_through_fit():
     by_column = GPTM(2, kernel=k.MustLink("label"), random_state=0).fit(X, metadata={"label": y})
     assert_array_equal(by_y.doc_means_, by_column.doc_means_)
     assert np.abs(by_y.doc_means_).max() > 0
+
+
+def test_a_table_as_y_is_warned_of_unless_the_kernel_reads_it():
+    X, y = np.eye(6, dtype=int) + 1, pd.DataFrame({"label": [0, 1, -1] * 2})
+    for kernel in (k.MustLink(), k.Identity() + 2.0 * k.MustLink()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            GPTM(2, kernel=kernel, max_iter=2).fit(X, y)
+    for kernel in (k.Identity(), k.MustLink(pairs=[(0, 1)])):
+        with pytest.warns(UserWarning, match="passed as y, which is ignored"):
+            GPTM(2, kernel=kernel, max_iter=2).fit(X, y)
 
 
 def test_many_links_need_no_large_decomposition():

@@ -63,6 +63,11 @@ class Kernel(ABC):
         """Columns of the metadata that the kernel reads."""
         return ()
 
+    @property
+    def reads_labels(self) -> bool:
+        """Whether the kernel reads `y` of `fit`."""
+        return False
+
     # scikit-learn's parameter protocol, so that clone and GridSearchCV reach into kernels.
 
     @classmethod

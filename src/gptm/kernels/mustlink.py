@@ -68,6 +68,10 @@ class MustLink(Kernel):
     def column_names(self) -> tuple[str, ...]:
         return () if self.column is None else (self.column,)
 
+    @property
+    def reads_labels(self) -> bool:
+        return self.column is None and self.pairs is None
+
     def bind(self, documents: Documents) -> "MustLinkBound":
         n_documents, y = documents.n, documents.y
         if self.pairs is not None:
@@ -76,7 +80,7 @@ class MustLink(Kernel):
         if self.column is not None:
             names = self.read(documents.frame)
         elif y is not None:
-            names = _labels(pd.Series(np.asarray(y).ravel()))
+            names = _labels(_as_series(y))
             if len(names) != n_documents:
                 raise ValueError(
                     f"y must hold one label per document: expected {n_documents}, got {len(names)}."
@@ -119,6 +123,11 @@ class MustLinkBound(CategoricalBound):
 
     def read(self, new: Documents) -> np.ndarray:
         return super().read(new) if self.by_column else np.full(new.n, ALONE)
+
+
+def _as_series(y: Any) -> pd.Series:
+    """Labels as they are: numpy would make the text "nan" of a missing one in a list of names."""
+    return pd.Series(np.asarray(y, dtype=None if hasattr(y, "__array__") else object).ravel())
 
 
 def _labels(values: pd.Series) -> np.ndarray:
