@@ -1,6 +1,7 @@
 """One contract for every kernel; then what each says of documents, dates, and what is missing."""
 
 import datetime
+import itertools
 import tracemalloc
 import warnings
 
@@ -14,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import cosine_distances
 
-from gptm import GPTM
+from gptm import GPTM, load
 from gptm import kernels as k
 from gptm.kernels import Documents
 from gptm.metadata import as_frame, numbers
@@ -649,6 +650,28 @@ def test_links_are_closed_under_transitivity():
     groups = np.array([0, 0, 2, 3, 3, 0])
     assert_allclose(G, 0.5 * np.equal.outer(groups, groups) + 0.1 * np.eye(6))
     assert np.linalg.eigvalsh(G).min() > 0.099
+
+
+PAIRS = {
+    "list": lambda: [(0, 1), (1, 2)],
+    "array": lambda: np.array([(0, 1), (1, 2)]),
+    "set": lambda: {(0, 1), (1, 2)},
+    "frozen set": lambda: frozenset([(0, 1), (1, 2)]),
+    "zip": lambda: zip([0, 1], [1, 2], strict=True),
+    "combinations": lambda: itertools.combinations([0, 1, 2], 2),
+    "table": lambda: pd.DataFrame({"one": [0, 1], "other": [1, 2]}),
+}
+
+
+@pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS)
+def test_pairs_in_any_container(make, tmp_path):
+    kernel = k.MustLink(pairs=make())
+    expected = k.MustLink(pairs=[(0, 1), (1, 2)]).bind(Documents(4)).gram()
+    for again in (kernel, kernel, clone(kernel)):
+        assert_array_equal(again.bind(Documents(4)).gram(), expected)
+    model = GPTM(2, kernel=kernel, max_iter=50).fit(np.eye(4, dtype=int) + 1)
+    model.save(tmp_path / "model.gptm")
+    assert_array_equal(load(tmp_path / "model.gptm").kernel.bind(Documents(4)).gram(), expected)
 
 
 def test_labels_come_from_y_and_minus_one_is_none():

@@ -1,6 +1,6 @@
 """The paper's must-link kernel: documents that are known to belong together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,10 @@ class MustLink(Kernel):
     column : str, optional
         Column of the metadata with labels; missing or -1 means unlabelled. Without it, and without `pairs`, the
         labels are `y` of `fit`, and every document at transform is unlabelled.
-    pairs : sequence of (int, int), optional
-        Positions of training documents that belong together; what is linked through others is linked too. Where
-        rows are selected, as in scikit-learn's cross-validation, positions are those of other documents: use a column.
+    pairs : iterable of (int, int), optional
+        Positions of training documents that belong together, in a list, a set, an array or a table of two columns; what
+        is linked through others is linked too. Where rows are selected, as in scikit-learn's cross-validation,
+        positions are those of other documents: use a column.
     gamma : float, default=1.0
         Covariance of linked documents.
     diagonal : float, optional
@@ -52,7 +53,7 @@ class MustLink(Kernel):
         self,
         column: str | None = None,
         *,
-        pairs: Sequence[tuple[int, int]] | np.ndarray | None = None,
+        pairs: Iterable[tuple[int, int]] | np.ndarray | pd.DataFrame | None = None,
         gamma: float = 1.0,
         diagonal: float | None = None,
         name: str | None = None,
@@ -60,7 +61,8 @@ class MustLink(Kernel):
         if column is not None and pairs is not None:
             raise ValueError("MustLink takes a column of labels or pairs of documents, not both.")
         self.column = column
-        self.pairs = pairs
+        # What can be walked through only once, or has no order, is kept as a list; all else as it came.
+        self.pairs: Any = list(pairs) if isinstance(pairs, Iterator | Set) else pairs
         self.gamma = gamma
         self.diagonal = diagonal
         self.name = name
@@ -138,7 +140,7 @@ def _labels(values: pd.Series) -> np.ndarray:
 
 def _checked_pairs(kernel: MustLink, n_documents: int) -> np.ndarray:
     """(m, 2) positions of training documents."""
-    pairs: Any = kernel.pairs
+    pairs = kernel.pairs.to_numpy() if isinstance(kernel.pairs, pd.DataFrame) else kernel.pairs
     for pair in pairs:
         if not (np.shape(pair) == (2,) and all(_is_position(end, n_documents) for end in pair)):
             raise ValueError(
@@ -152,7 +154,7 @@ def _checked_pairs(kernel: MustLink, n_documents: int) -> np.ndarray:
 
 
 def _is_position(value: Any, n_documents: int) -> bool:
-    return isinstance(value, int | np.integer) and bool(0 <= value < n_documents)
+    return is_real(value) and float(value).is_integer() and bool(0 <= value < n_documents)
 
 
 def _closure(links: np.ndarray, n_documents: int) -> np.ndarray:
