@@ -1086,18 +1086,23 @@ CONSISTENT = {
     "links by number": k.Graph("near"),
     "neighbours by words": k.NearestNeighbors(4),
     "neighbours by column": k.NearestNeighbors(4, on="t"),
-    "mixed": MIXED,
+    "matrix": k.Graph(adjacency=np.eye(D, k=2), id="row"),
+    "labels": k.MustLink(),
+    "pairs and time": k.MustLink(pairs=[(row, row + 2) for row in range(0, D - 2, 3)]) * k.RBF("t"),
+    "mixed": MIXED + k.MustLink(),
 }
 
 
 @pytest.mark.parametrize("kernel", CONSISTENT.values(), ids=CONSISTENT)
-def test_fit_transform_is_fit_then_transform(kernel):
-    named = METADATA.assign(id=[f"d{row}" for row in range(D)])
-    both = quietly(
-        GPTM(2, kernel=kernel, max_iter=4, random_state=0).fit_transform, X, metadata=named
-    )
-    model = fit(kernel, named, max_iter=4)
-    assert_allclose(both, model.transform(X, metadata=named), rtol=1e-8)
+@pytest.mark.parametrize("named", [True, False])
+def test_fit_transform_is_fit_then_transform(kernel, named):
+    names = pd.DataFrame({"id": [f"d{row}" for row in range(D)], "row": np.arange(D)}, dtype=object)
+    if not named:
+        names.iloc[[4, 13]] = None
+    table = METADATA.assign(id=names["id"], row=names["row"])
+    model = GPTM(2, kernel=kernel, max_iter=4, random_state=0)
+    both = quietly(model.fit_transform, X, KIND, metadata=table)
+    assert_allclose(both, model.transform(X, metadata=table), rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["t", "who", "links", "id"])

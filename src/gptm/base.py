@@ -78,6 +78,9 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
         """Fit, then transform the same documents; takes the same metadata for both.
 
+        Labels in `y` and pairs of documents are for the fit alone. `Precomputed` and `Graph(adjacency=...)` without
+        `id` still know the documents by their places here; `transform` cannot, and leaves them to the prior.
+
         Parameters
         ----------
         X, y, metadata : as in `fit`

@@ -138,7 +138,8 @@ class LinkBound(NetworkBound):
     @property
     def training(self) -> NewNodes:
         """Themselves; by their links alone where nothing names them, as at transform."""
-        return NewNodes(self.links, np.full(self.n, -1)) if self.positional else super().training
+        named = np.array([name is not None and not self.positional for name in self.ids])
+        return super().training if named.all() else NewNodes(self.links, _same(named))
 
     def read(self, new: Documents) -> NewNodes:
         frame = new.frame
@@ -182,6 +183,11 @@ class MatrixBound(NetworkBound):
     @property
     def reads_metadata(self) -> bool:
         return self.kernel.id is not None
+
+    @property
+    def training(self) -> NewNodes:
+        """Themselves; those without a row have no links, as at transform."""
+        return NewNodes(csr_matrix((self.n, self.n)), _same(self.rows >= 0))
 
     def read(self, new: Documents) -> NewNodes:
         if self.kernel.id is None or new.frame is None:
@@ -312,6 +318,11 @@ def _edges(targets: list[set[int]], n_columns: int) -> csr_matrix:
     indptr = np.concatenate([[0], np.cumsum([len(found) for found in targets])]).astype(np.int64)
     indices = np.fromiter((to for found in targets for to in sorted(found)), dtype=np.int64)
     return csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(targets), n_columns))
+
+
+def _same(known: np.ndarray) -> np.ndarray:
+    """(n,) the training document that each of them is: itself, or -1 where it is not known."""
+    return np.where(known, np.arange(len(known)), -1)
 
 
 def _numbered(frame: pd.DataFrame) -> bool:

@@ -123,6 +123,11 @@ class MustLinkBound(CategoricalBound):
     def reads_metadata(self) -> bool:
         return self.by_column
 
+    @property
+    def training(self) -> np.ndarray:
+        """Alone where no column says what they are, as at transform."""
+        return self.codes if self.by_column else np.full(self.n, ALONE)
+
     def read(self, new: Documents) -> np.ndarray:
         return super().read(new) if self.by_column else np.full(new.n, ALONE)
 
