@@ -1347,6 +1347,13 @@ def test_a_sum_inside_of_a_product_keeps_the_variance_of_what_it_misses():
     assert_allclose(np.diagonal(bound.gram()), 2.0)
 
 
+@pytest.mark.parametrize("factor", [k.Identity(), k.MustLink("g")], ids=repr)
+def test_a_product_leaves_each_document_its_own_variance(factor):
+    frame = pd.DataFrame({"x": np.linspace(-2, 2, 70), "g": [None, "a", "b", "b", "a"] * 14})
+    bound = (factor * k.Linear("x")).bind(Documents(70, frame))
+    assert_allclose(bound.operator.to_dense(), bound.gram(), atol=1e-12)
+
+
 def test_what_a_linear_term_misses_counts_once_inside_of_a_product():
     frame = pd.DataFrame({"z": [np.nan, np.nan, 1.0, 2.0, 4.0], "g": list("aabba"), "x": range(5)})
     kernel = (k.Linear("z") + k.Categorical("g")) * k.RBF("x", length_scale=2.0)
