@@ -13,7 +13,7 @@ from gptm._warnings import warn
 from gptm.kernels.base import Documents, Kernel, naming
 from gptm.kernels.points import PointBound
 from gptm.metadata import as_name, column, level_names
-from gptm.operators.spectral import check_spectrum
+from gptm.operators.spectral import check_spectrum, check_symmetric
 
 
 class Precomputed(Kernel):
@@ -180,10 +180,5 @@ def _checked_matrix(matrix: Any) -> Array:
         raise ValueError(f"a precomputed kernel must be a square matrix; got shape {values.shape}.")
     if not np.isfinite(values).all():
         raise ValueError("a precomputed kernel must be finite; it holds NaN or infinite values.")
-    asymmetry = float(np.abs(values - values.T).max(initial=0.0))
-    if asymmetry > 1e-8 * max(float(np.abs(values).max(initial=0.0)), 1e-300):
-        raise ValueError(
-            f"a precomputed kernel must be symmetric; entries differ from their mirror by up to {asymmetry:.3g}. "
-            "Pass (matrix + matrix.T) / 2 if that is what you mean."
-        )
+    check_symmetric(values, "Pass (matrix + matrix.T) / 2 if that is what you mean.")
     return 0.5 * (values + values.T)

@@ -94,6 +94,15 @@ class SpectralView(CoordinateView):
         return self.operator.unrotate(X)
 
 
+def check_symmetric(values: Array, remedy: str) -> None:
+    """An error where a matrix is not its own mirror; NaN, for what is missing, may be anywhere."""
+    asymmetry = float(np.nanmax(np.abs(values - values.T), initial=0.0))
+    if asymmetry > 1e-8 * max(float(np.nanmax(np.abs(values), initial=0.0)), 1e-300):
+        raise ValueError(
+            f"kernel must be symmetric; entries differ from their mirror by up to {asymmetry:.3g}. {remedy}"
+        )
+
+
 def check_spectrum(values: Array, scale: float = 0.0) -> float:
     """The size below which an eigenvalue is rounding; an error if one is clearly negative."""
     scale = max(scale, float(np.abs(values).max(initial=0.0)))
