@@ -600,6 +600,32 @@ def test_a_matrix_that_covers_documents_to_come():
     assert not cross[3:].any()
 
 
+@pytest.mark.parametrize("order", [np.arange(9), np.arange(9)[::-1]], ids=["same", "other"])
+def test_a_table_of_weights_goes_by_its_labels(order):
+    A = random_weights(5, 9)
+    labels = np.array([f"d{row}" for row in range(9)], dtype=object)
+    table = pd.DataFrame(A, index=labels, columns=labels).iloc[:, order]
+    rows = np.array([7, 0, 3, 2, 8, 4])
+    by_label = bind(k.Graph(adjacency=table, id="name"), pd.DataFrame({"name": labels[rows]}))
+    by_place = bind(k.Graph(adjacency=A, id="row"), pd.DataFrame({"row": rows}))
+    assert_array_equal(by_label.gram(), by_place.gram())
+    found = read(by_label, pd.DataFrame({"name": ["d1", "d3", "d99", None]}))
+    expected = read(by_place, pd.DataFrame({"row": [1, 3, 99, None]}))
+    assert_array_equal(by_label.cross_gram(found), by_place.cross_gram(expected))
+    in_order = k.Graph(adjacency=table).bind(Documents(9)).gram()
+    assert_array_equal(in_order, k.Graph(adjacency=A).bind(Documents(9)).gram())
+
+
+def test_a_graph_of_networkx_is_refused_with_the_way_to_pass_it():
+    nx = pytest.importorskip("networkx")
+    graph = nx.path_graph(5)
+    model = GPTM(2, kernel=k.Graph(adjacency=graph))
+    with pytest.raises(ValueError, match=r"adjacency.*nx\.to_scipy_sparse_array"):
+        model.fit(np.eye(5, dtype=int) + 1)
+    bound = k.Graph(adjacency=nx.to_scipy_sparse_array(graph, nodelist=range(5))).bind(Documents(5))
+    assert bound.edges.nnz == 8
+
+
 def test_a_matrix_without_ids_knows_no_new_documents():
     bound = k.Graph(adjacency=random_weights(6, 5)).bind(Documents(5))
     assert not bound.reads_metadata
@@ -638,6 +664,14 @@ REFUSED = {
     "nan": (matrix(PAIR * np.nan, 2), ["adjacency", "finite"]),
     "infinite": (matrix(np.where(PAIR > 0, np.inf, 0), 2), ["adjacency", "finite"]),
     "not square": (matrix(np.ones((2, 3)), 2), ["adjacency", "square", "(2, 3)"]),
+    "no matrix": (matrix({"a": ["b"]}, 3), ["adjacency", "dict"]),
+    "words": (matrix([["a", "b"], ["b", "a"]], 2), ["adjacency", "list"]),
+    "labels that repeat": (
+        lambda: k.Graph(adjacency=pd.DataFrame(PAIR, index=["a", "a"]), id="row").bind(
+            Documents(2, pd.DataFrame({"row": ["a", "b"]}))
+        ),
+        ["index", "'a' repeats", "Graph("],
+    ),
     "a vector": (matrix(np.ones(3), 3), ["adjacency", "square"]),
     "wrong size": (matrix(PAIR, 3), ["adjacency", "expected 3", "got 2", "id="]),
     "rows that repeat": (
