@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix, diags
-from scipy.sparse.linalg import cg, eigsh
+from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix, diags, eye_array
+from scipy.sparse.linalg import ArpackNoConvergence, cg, eigsh
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -346,9 +346,39 @@ def test_a_diagonal_that_is_too_small_for_many_documents():
     lowest = -np.linalg.eigvalsh(undirected(A.toarray()))[0]
     kernel = k.Graph(adjacency=A, form="direct", diagonal=0.9 * lowest)
     named = named_diagonal(kernel, n)
-    assert named == pytest.approx(lowest, rel=1e-4)
+    assert named == pytest.approx(lowest, rel=2e-4)
     enough = kernel.replace(diagonal=named).bind(Documents(n))
     np.linalg.cholesky(enough.gram())
+
+
+def chain(n, **keywords):
+    return k.Graph(adjacency=eye_array(n, k=1, format="csr"), form="direct", **keywords)
+
+
+def test_the_diagonal_of_a_long_chain_is_checked_quickly(monkeypatch):
+    """Its lowest eigenvalues, -2 but for a millionth, crowd together."""
+    tolerances = []
+
+    def watched(*arguments, **keywords):
+        tolerances.append(keywords["tol"])
+        return eigsh(*arguments, **keywords)
+
+    monkeypatch.setattr("gptm.kernels.network.eigsh", watched)
+    named = named_diagonal(chain(3000, diagonal=1.9), 3000)
+    assert 2.0 - 1e-6 < named <= 2.0002
+    assert tolerances == [1e-4]
+    assert chain(3000, diagonal=named).bind(Documents(3000)).mean_diagonal() == named
+
+
+def test_a_lowest_eigenvalue_that_is_not_found_leaves_the_safe_bound(monkeypatch):
+    def hopeless(*arguments, **keywords):
+        raise ArpackNoConvergence("no convergence", np.zeros(0), np.zeros((0, 0)))
+
+    monkeypatch.setattr("gptm.kernels.network.eigsh", hopeless)
+    safe = chain(600).bind(Documents(600)).mean_diagonal()
+    named = named_diagonal(chain(600, diagonal=1.9), 600)
+    assert named == pytest.approx(safe, rel=1e-6)
+    assert chain(600, diagonal=named).bind(Documents(600)).mean_diagonal() == named
 
 
 # Links to documents that are not there
