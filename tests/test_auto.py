@@ -26,6 +26,10 @@ COLUMNS = {
     "dates": (frame(when=pd.date_range("2020", periods=N)), k.Matern("when")),
     "ISO dates": (frame(when=[f"20{10 + i}-01-01" for i in range(N)]), k.Matern("when")),
     "numbers": (frame(x=np.arange(N) * 1.5), k.Matern("x")),
+    "compact dates, one blank": (
+        frame(when=["", *(f"20{10 + i}0101" for i in range(1, N))]),
+        k.Matern("when"),
+    ),
     "categories": (frame(who=list("aabbccaabbcc")), k.Categorical("who")),
     "true or false": (frame(open=[True, False] * 6), k.Categorical("open")),
     "vectors": (frame(v=list(RNG.standard_normal((N, 3)))), k.Embedding("v")),
@@ -59,6 +63,7 @@ def test_auto_finds_the_kernel_for_a_column(name, caplog):
 UNUSABLE = {
     "constant": ([1.0] * N, "constant"),
     "all missing": ([None] * N, "all values missing"),
+    "all blank": (["", " "] * 6, "all values missing"),
     "names of documents": (NAMES, "hardly repeat"),
     "lists of unknown ids": (
         [["u", "v"], ["w"]] + [[]] * (N - 2),

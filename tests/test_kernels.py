@@ -571,6 +571,27 @@ def test_an_unseen_level_and_a_missing_one_fall_back_to_the_prior():
     assert_allclose(variance[0], 2 - 4 * 3 / (2 * 3 + 1))  # three documents of that level
 
 
+@pytest.mark.parametrize("blank", ["", "  "])
+@pytest.mark.parametrize("dtype", [object, "str", "category"])
+def test_blank_names_are_missing(blank, dtype):
+    values = ["a", blank, blank, "a"]
+    frame = pd.DataFrame(
+        {"g": pd.Series(values, dtype=dtype), "links": [["b"], [blank], [], ["a"]]}
+    )
+    expected = np.eye(4)
+    expected[0, 3] = expected[3, 0] = 1
+    assert_array_equal(k.Categorical("g").bind(Documents(4, frame)).gram(), expected)
+    for kernel in (k.MustLink("g"), k.MustLink()):
+        G = kernel.bind(Documents(4, frame, y=values)).gram()
+        assert_array_equal(G, expected + np.eye(4))
+    ids = frame.assign(g=pd.Series(["a", blank, blank, "b"], dtype=dtype))
+    assert k.Graph("links", id="g").bind(Documents(4, ids)).ids == ["a", None, None, "b"]
+    assert k.Graph("links").bind(Documents(4, ids.set_index("g"))).ids == ["a", None, None, "b"]
+    matrix = pd.DataFrame(np.eye(2), index=["a", "b"], columns=["a", "b"])
+    for kernel in (k.Precomputed(matrix, id="g"), k.Graph(adjacency=1 - matrix, id="g")):
+        assert_array_equal(kernel.bind(Documents(4, ids)).rows, [0, -1, -1, 1])
+
+
 def test_unseen_documents_of_one_unseen_level_are_not_made_alike():
     bound = k.Categorical("who").bind(Documents(D, FRAME))
     new = bound.read(Documents(2, pd.DataFrame({"who": ["x", "x"]})))
@@ -929,6 +950,10 @@ MISSING = {
     "nat among objects": pd.Series([0.0, pd.NaT, 2.0, 3.0], dtype=object),
     "nat": pd.Series(pd.to_datetime(["1970-01-01", None, "1970-01-03", "1970-01-04"])),
     "string dates": pd.Series(["1970-01-01", None, "1970-01-03", "1970-01-04"]),
+    "blank text among dates": pd.Series(["1970-01-01", "", "1970-01-03", "1970-01-04"]),
+    "blank text among compact dates": pd.Series(["19700101", " ", "19700103", "19700104"]),
+    "blank text among numbers": pd.Series(["0", "\t", "2", "3"], dtype=object),
+    "blank text of a category": pd.Series(["0", "", "2", "3"], dtype="category"),
     "date objects": pd.Series([datetime.date(1970, 1, d) if d != 2 else None for d in range(1, 5)]),
     "nat periods": pd.Series(
         pd.PeriodIndex(["1970-01-01", None, "1970-01-03", "1970-01-04"], freq="D")
@@ -947,7 +972,7 @@ def test_a_training_document_without_a_value_is_independent(values):
 @pytest.mark.parametrize("values", MISSING.values(), ids=MISSING)
 def test_a_new_document_without_a_value_is_independent(values):
     frame = pd.DataFrame({"x": values})
-    bound = k.RBF("x", length_scale=1.5).bind(Documents(3, frame.dropna()))
+    bound = k.RBF("x", length_scale=1.5).bind(Documents(3, frame.iloc[[0, 2, 3]]))
     new = bound.read(Documents(4, frame))
     cross = bound.cross_gram(new)
     assert not cross[1].any()

@@ -97,7 +97,15 @@ def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
             f"{wanted_by} needs the metadata column {name!r}, but {found.shape[1]} columns have that name. "
             "Rename all but one."
         )
-    return found
+    return without_blanks(found)
+
+
+def without_blanks(values: pd.Series) -> pd.Series:
+    """The same with blank text missing, which is how many files write an empty cell."""
+    if pd.api.types.is_numeric_dtype(values) or values.dtype.kind in "mM":
+        return values
+    blank = np.array([isinstance(v, str) and not v.strip() for v in values], dtype=bool)
+    return values.mask(blank) if blank.any() else values
 
 
 def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd.DataFrame:
@@ -231,6 +239,7 @@ def _parse_dates(values: pd.Series) -> pd.Series:
 
 def level_names(values: pd.Series) -> np.ndarray:
     """(n,) names of categories as text, None where missing; 3 and 3.0 are the same level."""
+    values = without_blanks(values)
     missing = values.isna().to_numpy()
     names = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):
@@ -297,8 +306,10 @@ def _links(value: Any, cuts: list[re.Pattern[str]], known: set[str]) -> list[str
 
 
 def _is_there(item: Any) -> bool:
-    """`not is_missing`, for the many items of many lists; an empty name is none."""
-    return item is not None and item is not pd.NA and bool(item == item) and item != ""
+    """`not is_missing`, for the many items of many lists; a blank name is none."""
+    if isinstance(item, str):
+        return bool(item) and not item.isspace()
+    return item is not None and item is not pd.NA and bool(item == item)
 
 
 def as_name(value: Any) -> str:

@@ -15,7 +15,7 @@ from gptm.kernels.function import Function, is_function
 from gptm.kernels.graph import Graph
 from gptm.kernels.precomputed import Precomputed
 from gptm.kernels.vectors import Embedding
-from gptm.metadata import is_date, is_number, level_names, link_lists, vectors
+from gptm.metadata import is_date, is_number, level_names, link_lists, vectors, without_blanks
 
 _SEQUENCES = (list, tuple, set, frozenset, np.ndarray)
 
@@ -79,6 +79,7 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
 
 def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
     """The kernel for a column, or why there is none."""
+    values = without_blanks(values)
     name, known = str(values.name), values.dropna()
     if (frame.columns == name).sum() > 1:
         return "another column has its name"
