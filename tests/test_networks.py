@@ -1,8 +1,10 @@
 """Graphs between documents and their nearest neighbours, against the formulas written out densely."""
 
+import json
 import re
 import tracemalloc
 import warnings
+from collections import deque
 
 import numpy as np
 import pandas as pd
@@ -102,6 +104,15 @@ CELLS = {
     "nan for no links": [names or np.nan for names in NAMED],
     "na for no links": [names or pd.NA for names in NAMED],
     "none in lists": [[None, *names, np.nan] for names in NAMED],
+    "lists from a file": [str(names) for names in NAMED],
+    "tuples from a file": [str(tuple(names)) for names in NAMED],
+    "JSON from a file": [f" {json.dumps(names)} " for names in NAMED],
+    "arrays from a file": [str(np.array(names, dtype=object)) for names in NAMED],
+    "lists without quotation marks": [f"[{names}]" for names in text(", ")],
+    "queues": [deque(names) for names in NAMED],
+    "keys": [dict.fromkeys(names).keys() for names in NAMED],
+    "indices": [pd.Index(names) for names in NAMED],
+    "series": [pd.Series(names, dtype=object) for names in NAMED],
     "mixed": [("b", "c"), "a", {"c"}, None, np.array(["d", "f"]), ["a"]],
 }
 
@@ -140,6 +151,21 @@ def test_ids_that_hold_spaces_and_commas(name, mark):
     assert_array_equal(new.edges.toarray(), np.eye(4)[[2, 3]])
 
 
+def test_lists_from_a_file_of_ids_with_marks():
+    names = ["post 1", "Doe, J.", "O'Neill"]
+    cells = [str([names[1], names[2]]), str([names[0]]), "[]"]
+    frame = pd.DataFrame({"links": cells, "id": names})
+    bound = bind(k.Graph("links", id="id"), frame)
+    assert bound.links.toarray().tolist() == [[0, 1, 1], [1, 0, 0], [0, 0, 0]]
+    assert bound.awaited == {}
+
+
+def test_ids_in_brackets_keep_them():
+    frame = pd.DataFrame({"links": ["[2]", "[1]", "[1],[2]"], "id": ["[1]", "[2]", "[3]"]})
+    bound = bind(k.Graph("links", id="id"), frame)
+    assert bound.links.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [1, 1, 0]]
+
+
 def test_one_id_with_a_space_does_not_change_how_others_are_read():
     frame = pd.DataFrame({"links": ["b c", "c", "one more"], "id": ["a", "b", "c"]})
     more = pd.DataFrame({"links": [None], "id": ["one more"]})
@@ -156,6 +182,8 @@ def test_one_id_with_a_space_does_not_change_how_others_are_read():
         ([7, 8, 9], [8, 9, None]),  # a column of floats, since one is missing
         ([7, 8, 9], ["8", "9", None]),
         ([7, 8, 9], [[8], [9.0], []]),
+        ([7, 8, 9], ["[8]", "[9]", "[]"]),
+        ([7, 8, 9], [range(8, 9), range(9, 10), range(0)]),
         ([7.0, 8.0, 9.0], [np.array([8]), np.array([9]), np.array([], dtype=int)]),
         (["7", "8", "9"], [8, 9, None]),
         (pd.array([7, 8, 9], dtype="Int64"), pd.array([8, 9, None], dtype="Int64")),
@@ -687,6 +715,8 @@ REFUSED = {
         ["'x'", "index", "Drop"],
     ),
     "no links": (graph([None, [], ""]), ["'links'", "fill the column"]),
+    "an array of no axis": (graph([np.array("b"), None, None]), ["'links'", "0 axes"]),
+    "an array of two axes": (graph([np.ones((2, 2)), None, None]), ["'links'", "2 axes"]),
     "no links in a matrix": (matrix(np.zeros((3, 3)), 3), ["adjacency", "link"]),
     "no links in a sparse matrix": (matrix(csr_matrix((3, 3)), 3), ["adjacency", "link"]),
     "negative weights": (matrix(-PAIR, 2), ["adjacency", "negative"]),

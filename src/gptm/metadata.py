@@ -12,6 +12,8 @@ from gptm._types import Array
 
 RENUMBERED = "renumbered"  # mark of tables whose rows, when some are selected, are counted anew
 _MARKS = [r"\s", ",", ";", r"\|"]  # between ids in a text
+_BRACKETS = re.compile(r"\s*(?:\[(.*)\]|\((.*)\)|\{(.*)\})\s*", re.DOTALL)
+_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,;|'"]+)""")  # or bare
 _EPOCH = pd.Timestamp("1970-01-01")
 _DAY = pd.Timedelta(days=1)
 _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
@@ -280,18 +282,44 @@ def is_missing(value: Any) -> bool:
     return np.ndim(value) == 0 and not isinstance(value, set | frozenset) and bool(pd.isna(value))
 
 
+def is_listed(value: Any) -> bool:
+    """Whether one cell of a table holds several values: a list, a set, an array and the like."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
 def link_lists(values: pd.Series, ids: Iterable[str | None] = ()) -> list[list[str]]:
     """Ids that each document links to, as text; none where the value is missing.
 
-    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces. Where `ids`
-    of documents hold such marks themselves, text is cut at the others, unless that finds fewer of them.
+    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces, perhaps in
+    brackets, as lists come back from a file. Where `ids` of documents hold such marks themselves, text is cut at the
+    others, unless that finds fewer of them; where one is in brackets, these are left alone.
     """
     known = {name for name in ids if name is not None}
     held = set().union(*map(str.strip, known))
     marks = [mark for mark in _MARKS if not any(re.match(mark, one) for one in held)]
     readings = [marks, _MARKS] if len(marks) < len(_MARKS) else [_MARKS]
     cuts = [re.compile("|".join(one) or "$") for one in readings]
-    return [_links(value, cuts, known) for value in values]
+    brackets = not any(map(_BRACKETS.fullmatch, known))
+    found = []
+    for value in values:
+        if isinstance(value, np.ndarray) and value.ndim != 1:
+            raise ValueError(
+                f"metadata column {values.name!r} must hold lists of ids; it holds an array of {value.ndim} axes, "
+                f"{value!r}. Pass array.ravel().tolist()."
+            )
+        found.append(_links(_listed(value) if brackets else value, cuts, known))
+    return found
+
+
+def _listed(value: Any) -> Any:
+    """What stands in the brackets of a text, as a list where it has quotation marks; anything else as it is."""
+    match = _BRACKETS.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    inside = match[1] or match[2] or match[3] or ""
+    if "'" not in inside and '"' not in inside:
+        return inside
+    return [one or other or bare for one, other, bare in _QUOTED.findall(inside)]
 
 
 def _links(value: Any, cuts: list[re.Pattern[str]], known: set[str]) -> list[str]:
@@ -300,7 +328,7 @@ def _links(value: Any, cuts: list[re.Pattern[str]], known: set[str]) -> list[str
         return max(readings, key=lambda parts: sum(part in known for part in parts))
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)  # the same order in every process
-    if isinstance(value, list | tuple | np.ndarray | pd.Series | pd.api.extensions.ExtensionArray):
+    if is_listed(value):
         return [item if type(item) is str else as_name(item) for item in value if _is_there(item)]
     return [] if is_missing(value) else [as_name(value)]
 
