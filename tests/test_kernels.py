@@ -1237,16 +1237,65 @@ def test_a_kernel_that_is_no_covariance_is_named():
 
 
 @pytest.mark.parametrize("kind", [k.RBF, k.Matern])
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, [1.0, 2.0], [[1.0]], [-1.0], "long"])
+@pytest.mark.parametrize(
+    "value", [0.0, -1.0, np.nan, np.inf, [1.0, 2.0], [[1.0]], [-1.0], "long", True, [True], pd.NaT]
+)
 def test_length_scale_is_checked(kind, value):
     with pytest.raises(ValueError, match=r"length_scale must be .*'t'"):
         kind("t", length_scale=value).bind(Documents(D, FRAME)).gram()
+
+
+TWO_DAYS = [np.timedelta64(48, "h"), pd.Timedelta(days=2), datetime.timedelta(days=2), "2d", "48h"]
+
+
+@pytest.mark.parametrize("duration", TWO_DAYS, ids=repr)
+def test_lengths_of_time_count_in_days(duration, tmp_path):
+    frame = pd.DataFrame({"when": pd.date_range("2020", periods=D), "t": T})
+    for make in (
+        lambda days: k.RBF("when", length_scale=days),
+        lambda days: k.Matern("when", "t", length_scale=[days, 3.0]),
+        lambda days: k.Periodic("when", period=days, length_scale=1.0),
+    ):
+        expected = make(2.0).bind(Documents(D, frame)).gram()
+        assert_array_equal(make(duration).bind(Documents(D, frame)).gram(), expected)
+    model = GPTM(2, kernel=k.RBF("when", length_scale=duration), max_iter=50)
+    model.fit(np.eye(D, dtype=int) + 1, metadata=frame).save(tmp_path / "model.gptm")
+    assert model.kernel_ == k.RBF("when", length_scale=2.0)
+    again = load(tmp_path / "model.gptm").kernel.bind(Documents(D, frame))
+    assert again.kernel == model.kernel_
+    for kernel in (k.RBF("t", length_scale=duration), k.Matern("when", "t", length_scale=duration)):
+        with pytest.raises(ValueError, match=r"is a length of time.*reads numbers"):
+            kernel.bind(Documents(D, frame))
+
+
+def test_a_year_of_numpy_has_no_length():
+    frame = pd.DataFrame({"when": pd.date_range("2020", periods=D)})
+    with pytest.raises(ValueError, match=r"length_scale must be .*'1y'"):
+        k.RBF("when", length_scale=np.timedelta64(1, "Y")).bind(Documents(D, frame))
 
 
 @pytest.mark.parametrize("nu", [0.0, -1.0, np.nan, "smooth"])
 def test_nu_is_checked(nu):
     with pytest.raises(ValueError, match="nu must be"):
         k.Matern("t", nu=nu, length_scale=1.0).bind(Documents(D, FRAME)).gram()
+
+
+def test_a_very_smooth_matern_is_refused_for_rbf():
+    bound = k.Matern("t", nu=19, length_scale=2.0).bind(Documents(D, FRAME))
+    assert_allclose(bound.operator.to_dense(), bound.gram(), atol=1e-9)
+    with pytest.raises(ValueError, match=r"at most 19.*RBF") as error:
+        k.Matern("t", nu=20).bind(Documents(D, FRAME))
+    assert "White noise" not in str(error.value)
+
+
+def test_white_noise_is_only_spoken_of_where_there_is_no_covariance():
+    class Broken(gp.RBF):
+        def __call__(self, X, Y=None, eval_gradient=False):
+            return np.full((len(X), len(X if Y is None else Y)), np.nan)
+
+    with pytest.raises(ValueError, match=r"^OnColumns\(") as error:
+        _ = k.OnColumns(Broken(), "t").bind(Documents(D, FRAME)).operator
+    assert "White noise" not in str(error.value)
 
 
 def test_an_endlessly_smooth_matern_is_rbf():

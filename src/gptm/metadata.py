@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from numbers import Real
 from typing import Any
 
@@ -346,16 +348,28 @@ def as_name(value: Any) -> str:
     return str(int(value)) if whole else str(value)
 
 
-def parse_days(period: float | str) -> float:
-    """A length of time in days: a number, or text such as "7d", "12h", "1m" or "1y"."""
-    if isinstance(period, Real) and not isinstance(period, bool):
+def is_duration(value: Any) -> bool:
+    """Whether a parameter is meant as a length of time: text such as "1y", or a timedelta of any library."""
+    return isinstance(value, str | timedelta | np.timedelta64)
+
+
+def parse_days(period: Any, name: str = "period", owner: Any = None) -> float:
+    """A length of time in days: a number, a timedelta, or text such as "7d", "12h", "1m" or "1y".
+
+    `name` is what the parameter is called, and `owner` whose it is, for the error.
+    """
+    days = np.nan
+    if isinstance(period, timedelta | np.timedelta64):  # first, as numpy's is a number too
+        with suppress(ValueError):  # numpy's months and years have no length
+            days = pd.Timedelta(period) / _DAY
+    elif isinstance(period, Real) and not isinstance(period, bool):
         days = float(period)
     else:
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([hdwmy])\s*", str(period).lower())
         days = float(match[1]) * _DAYS[match[2]] if match else np.nan
     if not (np.isfinite(days) and days > 0):
         raise ValueError(
-            f"period must be a positive number in the column's units, or for dates a text such as '1y', '1m', "
-            f"'1w', '1d' or '12h'; got {period!r}."
+            f"{name} must be a positive number in the column's units, or for dates a length of time such as '1y', "
+            f"'1m', '1w', '1d', '12h' or pd.Timedelta(days=1); got {period!r}{f' in {owner!r}' if owner else ''}."
         )
     return days

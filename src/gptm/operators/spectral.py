@@ -94,6 +94,10 @@ class SpectralView(CoordinateView):
         return self.operator.unrotate(X)
 
 
+class Indefinite(ValueError):
+    """A matrix that is no covariance."""
+
+
 def check_symmetric(values: Array, remedy: str) -> None:
     """An error where a matrix is not its own mirror; NaN, for what is missing, may be anywhere."""
     asymmetry = float(np.nanmax(np.abs(values - values.T), initial=0.0))
@@ -108,7 +112,7 @@ def check_spectrum(values: Array, scale: float = 0.0) -> float:
     scale = max(scale, float(np.abs(values).max(initial=0.0)))
     smallest = float(values.min(initial=0.0))
     if smallest < -1e-8 * scale:
-        raise ValueError(
+        raise Indefinite(
             f"kernel must be positive semi-definite; its smallest eigenvalue is {smallest:.3g}, its "
             f"largest {values.max():.3g}. Add {-1.1 * smallest:.2g} or more to its diagonal."
         )
