@@ -24,7 +24,8 @@ _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
 def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
     """Metadata as a DataFrame with one row per document, or None where there is none.
 
-    Takes a pandas or polars DataFrame, or a mapping of columns.
+    Takes a pandas or polars DataFrame, or a mapping of columns. Names become text; of several levels, as `groupby`
+    makes them, ("price", "mean") becomes "price_mean".
     """
     if metadata is None:
         return None
@@ -32,10 +33,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
         frame = metadata
     elif isinstance(metadata, Mapping):
         for name, values in metadata.items():
-            if isinstance(values, str) or not hasattr(values, "__len__"):
-                raise ValueError(
-                    f"metadata column {name!r} must hold one value per document; got {values!r}."
-                )
+            _check_listed(name, values)
         lengths = {str(name): len(values) for name, values in metadata.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(
@@ -47,7 +45,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             k: list(v) if isinstance(v, np.ndarray) and v.ndim > 1 else v
             for k, v in columns.items()
         }
-        frame = pd.DataFrame(columns)
+        frame = pd.DataFrame(columns) if columns else pd.DataFrame(index=range(n_documents))
     elif hasattr(metadata, "to_dict") and hasattr(
         metadata, "columns"
     ):  # polars, without needing it
@@ -65,9 +63,29 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             "scikit-learn does not select rows of a dict."
         )
     if not all(isinstance(name, str) for name in frame.columns):
-        frame = frame.rename(columns=str)
+        frame = frame.set_axis([_column_name(name) for name in frame.columns], axis=1)
     times = {name: _plain_times(frame[name]) for name in frame if _is_arrow_time(frame[name])}
     return frame.assign(**times) if times else frame
+
+
+def _check_listed(name: Any, values: Any) -> None:
+    """An error for what has no order of documents, or not one value for each."""
+    try:
+        len(values)  # which arrays of no axis and sparse matrices have not
+        listed = not isinstance(values, str | bytes | set | frozenset | Mapping | pd.DataFrame)
+    except TypeError:
+        listed = False
+    if not listed:
+        raise ValueError(
+            f"metadata column {name!r} must hold one value per document in their order, in a list, an array or a "
+            f"Series; got {repr(values) if np.isscalar(values) else type(values).__name__}."
+        )
+
+
+def _column_name(name: Any) -> str:
+    return (
+        "_".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
+    )
 
 
 def _is_arrow_time(values: Any) -> bool:
