@@ -290,6 +290,35 @@ def test_a_column_of_words_is_no_column_of_numbers():
     refused(lambda: model.fit(counts(), metadata=metadata), "'t'", "numbers or dates", "'ann'")
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_columns_of_extreme_scale_are_named(scale):
+    frame = pd.DataFrame({"t": scale * np.arange(8.0), "v": list(scale * (counts() + 0.0))})
+    for kernel in (
+        k.RBF("t"),
+        k.Matern("t", length_scale=1.0),
+        k.Linear("t"),
+        k.NearestNeighbors(2, on="t"),
+    ):
+        refused(
+            lambda kernel=kernel: GPTM(2, kernel=kernel).fit(counts(), metadata=frame),
+            "'t'",
+            "power of ten",
+        )
+    refused(
+        lambda: GPTM(2, kernel=k.Embedding("v")).fit(counts(), metadata=frame),
+        "'v'",
+        "power of ten",
+    )
+
+
+def test_new_documents_may_be_close_to_each_other():
+    model = fit_strictly(GPTM(2, kernel=k.RBF("t", length_scale=2.0), max_iter=30), counts())
+    close = {"t": np.array([0.0, 1e-200])}
+    assert_array_equal(*model.transform(np.zeros((2, 6)), metadata=close))
+    far = {"t": np.array([0.0, 1e200])}
+    refused(lambda: model.transform(np.zeros((2, 6)), metadata=far), "'t'", "power of ten")
+
+
 def test_infinite_metadata_is_refused():
     metadata = {"t": [0.0, np.inf] * 4}
     model = GPTM(2, kernel=k.RBF("t"))

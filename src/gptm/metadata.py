@@ -207,7 +207,25 @@ def read_points(
                 f"metadata column {name!r} held {held} when the model was fitted, and holds {holds} now; "
                 "convert it to the same kind."
             )
+        # New documents may be as close to each other as they like, but not infinitely far.
+        _check_scale(values if was is None else values[np.abs(values) > 1], name)
     return points, np.array(dates)
+
+
+def _check_scale(values: Array, name: str) -> None:
+    if out_of_scale(values):
+        raise ValueError(
+            f"metadata column {name!r} must hold numbers that can be squared, as must what they differ by; they go "
+            f"from {np.nanmin(values):.3g} to {np.nanmax(values):.3g}. Multiply them by a power of ten that brings "
+            "them near one, or take their logarithm."
+        )
+
+
+def out_of_scale(values: Array) -> bool:
+    """Whether numbers, or what they differ by, have squares that a computer takes for infinite, or for nothing."""
+    known = values[~np.isnan(values)]
+    largest = float(np.abs(known).max(initial=0.0))
+    return largest > 1e100 or 0 < float(np.ptp(known) if len(known) else 0.0) < 1e-100
 
 
 def numbers(values: pd.Series, name: str, date: bool | None = None) -> Array:
@@ -294,6 +312,7 @@ def vectors(values: pd.Series, name: str) -> Array:
         raise ValueError(
             f"metadata column {name!r} holds infinite values; replace them by numbers."
         )
+    _check_scale(result, name)
     return result
 
 
