@@ -26,6 +26,10 @@ COLUMNS = {
     "dates": (frame(when=pd.date_range("2020", periods=N)), k.Matern("when")),
     "ISO dates": (frame(when=[f"20{10 + i}-01-01" for i in range(N)]), k.Matern("when")),
     "numbers": (frame(x=np.arange(N) * 1.5), k.Matern("x")),
+    "compact dates, one blank": (
+        frame(when=["", *(f"20{10 + i}0101" for i in range(1, N))]),
+        k.Matern("when"),
+    ),
     "categories": (frame(who=list("aabbccaabbcc")), k.Categorical("who")),
     "true or false": (frame(open=[True, False] * 6), k.Categorical("open")),
     "vectors": (frame(v=list(RNG.standard_normal((N, 3)))), k.Embedding("v")),
@@ -59,6 +63,7 @@ def test_auto_finds_the_kernel_for_a_column(name, caplog):
 UNUSABLE = {
     "constant": ([1.0] * N, "constant"),
     "all missing": ([None] * N, "all values missing"),
+    "all blank": (["", " "] * 6, "all values missing"),
     "names of documents": (NAMES, "hardly repeat"),
     "lists of unknown ids": (
         [["u", "v"], ["w"]] + [[]] * (N - 2),
@@ -66,6 +71,18 @@ UNUSABLE = {
     ),
     "empty lists": ([[]] * N, "lists are empty"),
     "infinite": ([np.inf, *range(N - 1)], "infinite"),
+    "huge": (np.arange(N) * 1e200, "too large"),
+    "tiny": (np.arange(N) * 1e-200, "too close"),
+    "vectors with holes": ([[np.nan, 1.5 + i] for i in range(N)], "each of its vectors misses"),
+    "whole vectors with holes": ([[np.nan, 1e6 + i] for i in range(N)], "nor vectors"),
+    "huge vectors": (list(1e200 * RNG.standard_normal((N, 3))), "nor vectors"),
+    "arrays of two axes": ([np.ones((2, 2)) * i for i in range(N)], "neither lists of ids nor vec"),
+    "arrays of no axis": (
+        [np.array(1.5 * i) for i in range(N)],
+        "neither lists of ids nor vectors",
+    ),
+    "lists of arrays": ([[np.ones(2), np.ones(2)]] * N, "neither lists of ids nor vectors"),
+    "dictionaries": ([{"a": i} for i in range(N)], "neither numbers, dates nor names"),
 }
 
 
@@ -75,6 +92,31 @@ def test_auto_names_what_it_leaves_out_and_why(name, caplog):
     with caplog.at_level(logging.WARNING, "gptm"):
         assert k.auto_kernel(frame(column=values)) is None
     assert f"'column' ({reason}" in caplog.text or reason in caplog.text
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_auto_fits_beside_what_it_leaves_out(name):
+    table = frame(column=UNUSABLE[name][0], x=np.arange(N) * 1.5)
+    model = GPTM(2, random_state=0, max_iter=3, tol=0.5).fit(X, metadata=table)
+    assert model.kernel_.columns == ("x",)
+
+
+def test_auto_leaves_out_dictionaries_of_arrow(caplog):
+    pa = pytest.importorskip("pyarrow")
+    struct = pd.ArrowDtype(pa.struct([("a", pa.int64())]))
+    table = frame(
+        column=pd.Series([{"a": i} for i in range(N)], dtype=struct), x=np.arange(N) * 1.5
+    )
+    model = GPTM(2, random_state=0, max_iter=3, tol=0.5).fit(X, metadata=table)
+    assert model.kernel_.columns == ("x",)
+    assert "'column' (neither numbers, dates nor names)" in caplog.text
+
+
+def test_auto_takes_columns_of_several_levels():
+    table = frame(who=np.repeat(np.arange(N), 2), x=np.arange(2.0 * N)).groupby("who")
+    model = GPTM(2, random_state=0, max_iter=3, tol=0.5)
+    model.fit(X, metadata=table.agg({"x": ["mean", "count"]}))
+    assert model.kernel_.columns == ("x_mean",)
 
 
 @pytest.mark.parametrize("ids", [NAMES, [f"{i}" for i in range(100, 100 + N)]])

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import naive
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
+from gptm.metadata import as_frame
 
 MODELS = {
     "CTM": CTM(2),
@@ -231,8 +232,38 @@ def test_metadata_without_columns_is_refused(model, wrong):
     refused(lambda: model.fit(counts(), metadata=wrong), "metadata", "DataFrame", "dict")
 
 
-def test_a_single_value_is_not_a_column(model):
-    refused(lambda: model.fit(counts(), metadata={"t": 3.0}), "metadata", "'t'")
+NO_COLUMNS = {
+    "number": 3.0,
+    "text": "t",
+    "array of no axis": np.array(3.0),
+    "sparse matrix": csr_matrix(np.eye(8)),
+    "sparse array": csr_array(np.eye(8)),
+    "set": set(range(8)),
+    "dict": dict.fromkeys(range(8), 1.0),
+    "table": times(8),
+}
+
+
+@pytest.mark.parametrize("wrong", NO_COLUMNS.values(), ids=NO_COLUMNS)
+def test_what_is_no_column_is_named(model, wrong):
+    columns = {"s": np.arange(8.0), "t": wrong}
+    refused(lambda: model.fit(counts(), metadata=columns), "metadata column 't'", "list", "got")
+
+
+def test_metadata_may_have_no_columns():
+    assert as_frame({}, 8).shape == (8, 0)
+    fit_strictly(GPTM(2, kernel=k.Identity(), max_iter=30), counts(), {})
+    refused(lambda: GPTM(2, kernel=k.RBF("t")).fit(counts(), metadata={}), "'t'", "none")
+
+
+def test_names_of_columns_become_text():
+    frame = pd.DataFrame({"who": list("aabb"), "t": np.arange(4.0), 3: np.arange(4.0)})
+    found = as_frame(frame.groupby("who").agg({"t": ["mean", "max"], 3: ["sum"]}).reset_index(), 2)
+    assert list(found.columns) == ["who", "t_mean", "t_max", "3_sum"]
+    assert list(as_frame(frame, 4).columns) == ["who", "t", "3"]
+    assert_array_equal(
+        k.RBF("t_mean", "3_sum").bind(k.Documents(2, found)).points, [[0.5, 1], [2.5, 5]]
+    )
 
 
 KERNELS = ["variational", "map"]
@@ -257,6 +288,35 @@ def test_a_column_of_words_is_no_column_of_numbers():
     metadata = {"t": ["ann", "bob"] * 4}
     model = GPTM(2, kernel=k.RBF("t"))
     refused(lambda: model.fit(counts(), metadata=metadata), "'t'", "numbers or dates", "'ann'")
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_columns_of_extreme_scale_are_named(scale):
+    frame = pd.DataFrame({"t": scale * np.arange(8.0), "v": list(scale * (counts() + 0.0))})
+    for kernel in (
+        k.RBF("t"),
+        k.Matern("t", length_scale=1.0),
+        k.Linear("t"),
+        k.NearestNeighbors(2, on="t"),
+    ):
+        refused(
+            lambda kernel=kernel: GPTM(2, kernel=kernel).fit(counts(), metadata=frame),
+            "'t'",
+            "power of ten",
+        )
+    refused(
+        lambda: GPTM(2, kernel=k.Embedding("v")).fit(counts(), metadata=frame),
+        "'v'",
+        "power of ten",
+    )
+
+
+def test_new_documents_may_be_close_to_each_other():
+    model = fit_strictly(GPTM(2, kernel=k.RBF("t", length_scale=2.0), max_iter=30), counts())
+    close = {"t": np.array([0.0, 1e-200])}
+    assert_array_equal(*model.transform(np.zeros((2, 6)), metadata=close))
+    far = {"t": np.array([0.0, 1e200])}
+    refused(lambda: model.transform(np.zeros((2, 6)), metadata=far), "'t'", "power of ten")
 
 
 def test_infinite_metadata_is_refused():

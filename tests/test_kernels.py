@@ -1,6 +1,7 @@
 """One contract for every kernel; then what each says of documents, dates, and what is missing."""
 
 import datetime
+import itertools
 import tracemalloc
 import warnings
 
@@ -14,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import cosine_distances
 
-from gptm import GPTM
+from gptm import GPTM, load
 from gptm import kernels as k
 from gptm.kernels import Documents
 from gptm.metadata import as_frame, numbers
@@ -570,6 +571,27 @@ def test_an_unseen_level_and_a_missing_one_fall_back_to_the_prior():
     assert_allclose(variance[0], 2 - 4 * 3 / (2 * 3 + 1))  # three documents of that level
 
 
+@pytest.mark.parametrize("blank", ["", "  "])
+@pytest.mark.parametrize("dtype", [object, "str", "category"])
+def test_blank_names_are_missing(blank, dtype):
+    values = ["a", blank, blank, "a"]
+    frame = pd.DataFrame(
+        {"g": pd.Series(values, dtype=dtype), "links": [["b"], [blank], [], ["a"]]}
+    )
+    expected = np.eye(4)
+    expected[0, 3] = expected[3, 0] = 1
+    assert_array_equal(k.Categorical("g").bind(Documents(4, frame)).gram(), expected)
+    for kernel in (k.MustLink("g"), k.MustLink()):
+        G = kernel.bind(Documents(4, frame, y=values)).gram()
+        assert_array_equal(G, expected + np.eye(4))
+    ids = frame.assign(g=pd.Series(["a", blank, blank, "b"], dtype=dtype))
+    assert k.Graph("links", id="g").bind(Documents(4, ids)).ids == ["a", None, None, "b"]
+    assert k.Graph("links").bind(Documents(4, ids.set_index("g"))).ids == ["a", None, None, "b"]
+    matrix = pd.DataFrame(np.eye(2), index=["a", "b"], columns=["a", "b"])
+    for kernel in (k.Precomputed(matrix, id="g"), k.Graph(adjacency=1 - matrix, id="g")):
+        assert_array_equal(kernel.bind(Documents(4, ids)).rows, [0, -1, -1, 1])
+
+
 def test_unseen_documents_of_one_unseen_level_are_not_made_alike():
     bound = k.Categorical("who").bind(Documents(D, FRAME))
     new = bound.read(Documents(2, pd.DataFrame({"who": ["x", "x"]})))
@@ -651,6 +673,28 @@ def test_links_are_closed_under_transitivity():
     assert np.linalg.eigvalsh(G).min() > 0.099
 
 
+PAIRS = {
+    "list": lambda: [(0, 1), (1, 2)],
+    "array": lambda: np.array([(0, 1), (1, 2)]),
+    "set": lambda: {(0, 1), (1, 2)},
+    "frozen set": lambda: frozenset([(0, 1), (1, 2)]),
+    "zip": lambda: zip([0, 1], [1, 2], strict=True),
+    "combinations": lambda: itertools.combinations([0, 1, 2], 2),
+    "table": lambda: pd.DataFrame({"one": [0, 1], "other": [1, 2]}),
+}
+
+
+@pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS)
+def test_pairs_in_any_container(make, tmp_path):
+    kernel = k.MustLink(pairs=make())
+    expected = k.MustLink(pairs=[(0, 1), (1, 2)]).bind(Documents(4)).gram()
+    for again in (kernel, kernel, clone(kernel)):
+        assert_array_equal(again.bind(Documents(4)).gram(), expected)
+    model = GPTM(2, kernel=kernel, max_iter=50).fit(np.eye(4, dtype=int) + 1)
+    model.save(tmp_path / "model.gptm")
+    assert_array_equal(load(tmp_path / "model.gptm").kernel.bind(Documents(4)).gram(), expected)
+
+
 def test_labels_come_from_y_and_minus_one_is_none():
     y = np.array([1, -1, 2, 1, -1])
     bound = k.MustLink().bind(Documents(5, None, y=y))
@@ -660,6 +704,15 @@ def test_labels_come_from_y_and_minus_one_is_none():
     assert_array_equal(G, expected)
     assert not bound.reads_metadata
     assert not bound.cross_gram(bound.read(Documents(2, None))).any()
+
+
+@pytest.mark.parametrize("make", [list, tuple, pd.Series, pd.DataFrame])
+def test_labels_in_y_may_be_missing_in_any_container(make):
+    y = make(["a", "b", np.nan, np.nan, None, "a"])
+    G = k.MustLink().bind(Documents(6, None, y=y)).gram()
+    expected = 2 * np.eye(6)
+    expected[0, 5] = expected[5, 0] = 1
+    assert_array_equal(G, expected)
 
 
 def test_labels_of_a_few_documents_in_a_column():
@@ -680,6 +733,18 @@ def test_labels_reach_the_kernel_through_fit():
     by_column = GPTM(2, kernel=k.MustLink("label"), random_state=0).fit(X, metadata={"label": y})
     assert_array_equal(by_y.doc_means_, by_column.doc_means_)
     assert np.abs(by_y.doc_means_).max() > 0
+
+
+def test_a_table_as_y_is_warned_of_unless_the_kernel_reads_it():
+    X, y = np.eye(6, dtype=int) + 1, pd.DataFrame({"label": [0, 1, -1] * 2})
+    for kernel in (k.MustLink(), k.Identity() + 2.0 * k.MustLink()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            GPTM(2, kernel=kernel, max_iter=2).fit(X, y)
+    for kernel in (k.Identity(), k.MustLink(pairs=[(0, 1)])):
+        with pytest.warns(UserWarning, match="passed as y, which is ignored"):
+            GPTM(2, kernel=kernel, max_iter=2).fit(X, y)
 
 
 def test_many_links_need_no_large_decomposition():
@@ -885,6 +950,10 @@ MISSING = {
     "nat among objects": pd.Series([0.0, pd.NaT, 2.0, 3.0], dtype=object),
     "nat": pd.Series(pd.to_datetime(["1970-01-01", None, "1970-01-03", "1970-01-04"])),
     "string dates": pd.Series(["1970-01-01", None, "1970-01-03", "1970-01-04"]),
+    "blank text among dates": pd.Series(["1970-01-01", "", "1970-01-03", "1970-01-04"]),
+    "blank text among compact dates": pd.Series(["19700101", " ", "19700103", "19700104"]),
+    "blank text among numbers": pd.Series(["0", "\t", "2", "3"], dtype=object),
+    "blank text of a category": pd.Series(["0", "", "2", "3"], dtype="category"),
     "date objects": pd.Series([datetime.date(1970, 1, d) if d != 2 else None for d in range(1, 5)]),
     "nat periods": pd.Series(
         pd.PeriodIndex(["1970-01-01", None, "1970-01-03", "1970-01-04"], freq="D")
@@ -903,7 +972,7 @@ def test_a_training_document_without_a_value_is_independent(values):
 @pytest.mark.parametrize("values", MISSING.values(), ids=MISSING)
 def test_a_new_document_without_a_value_is_independent(values):
     frame = pd.DataFrame({"x": values})
-    bound = k.RBF("x", length_scale=1.5).bind(Documents(3, frame.dropna()))
+    bound = k.RBF("x", length_scale=1.5).bind(Documents(3, frame.iloc[[0, 2, 3]]))
     new = bound.read(Documents(4, frame))
     cross = bound.cross_gram(new)
     assert not cross[1].any()
@@ -1168,16 +1237,65 @@ def test_a_kernel_that_is_no_covariance_is_named():
 
 
 @pytest.mark.parametrize("kind", [k.RBF, k.Matern])
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, [1.0, 2.0], [[1.0]], [-1.0], "long"])
+@pytest.mark.parametrize(
+    "value", [0.0, -1.0, np.nan, np.inf, [1.0, 2.0], [[1.0]], [-1.0], "long", True, [True], pd.NaT]
+)
 def test_length_scale_is_checked(kind, value):
     with pytest.raises(ValueError, match=r"length_scale must be .*'t'"):
         kind("t", length_scale=value).bind(Documents(D, FRAME)).gram()
+
+
+TWO_DAYS = [np.timedelta64(48, "h"), pd.Timedelta(days=2), datetime.timedelta(days=2), "2d", "48h"]
+
+
+@pytest.mark.parametrize("duration", TWO_DAYS, ids=repr)
+def test_lengths_of_time_count_in_days(duration, tmp_path):
+    frame = pd.DataFrame({"when": pd.date_range("2020", periods=D), "t": T})
+    for make in (
+        lambda days: k.RBF("when", length_scale=days),
+        lambda days: k.Matern("when", "t", length_scale=[days, 3.0]),
+        lambda days: k.Periodic("when", period=days, length_scale=1.0),
+    ):
+        expected = make(2.0).bind(Documents(D, frame)).gram()
+        assert_array_equal(make(duration).bind(Documents(D, frame)).gram(), expected)
+    model = GPTM(2, kernel=k.RBF("when", length_scale=duration), max_iter=50)
+    model.fit(np.eye(D, dtype=int) + 1, metadata=frame).save(tmp_path / "model.gptm")
+    assert model.kernel_ == k.RBF("when", length_scale=2.0)
+    again = load(tmp_path / "model.gptm").kernel.bind(Documents(D, frame))
+    assert again.kernel == model.kernel_
+    for kernel in (k.RBF("t", length_scale=duration), k.Matern("when", "t", length_scale=duration)):
+        with pytest.raises(ValueError, match=r"is a length of time.*reads numbers"):
+            kernel.bind(Documents(D, frame))
+
+
+def test_a_year_of_numpy_has_no_length():
+    frame = pd.DataFrame({"when": pd.date_range("2020", periods=D)})
+    with pytest.raises(ValueError, match=r"length_scale must be .*'1y'"):
+        k.RBF("when", length_scale=np.timedelta64(1, "Y")).bind(Documents(D, frame))
 
 
 @pytest.mark.parametrize("nu", [0.0, -1.0, np.nan, "smooth"])
 def test_nu_is_checked(nu):
     with pytest.raises(ValueError, match="nu must be"):
         k.Matern("t", nu=nu, length_scale=1.0).bind(Documents(D, FRAME)).gram()
+
+
+def test_a_very_smooth_matern_is_refused_for_rbf():
+    bound = k.Matern("t", nu=19, length_scale=2.0).bind(Documents(D, FRAME))
+    assert_allclose(bound.operator.to_dense(), bound.gram(), atol=1e-9)
+    with pytest.raises(ValueError, match=r"at most 19.*RBF") as error:
+        k.Matern("t", nu=20).bind(Documents(D, FRAME))
+    assert "White noise" not in str(error.value)
+
+
+def test_white_noise_is_only_spoken_of_where_there_is_no_covariance():
+    class Broken(gp.RBF):
+        def __call__(self, X, Y=None, eval_gradient=False):
+            return np.full((len(X), len(X if Y is None else Y)), np.nan)
+
+    with pytest.raises(ValueError, match=r"^OnColumns\(") as error:
+        _ = k.OnColumns(Broken(), "t").bind(Documents(D, FRAME)).operator
+    assert "White noise" not in str(error.value)
 
 
 def test_an_endlessly_smooth_matern_is_rbf():
@@ -1301,6 +1419,13 @@ def test_a_sum_inside_of_a_product_keeps_the_variance_of_what_it_misses():
     bound = kernel.bind(Documents(4, frame))
     assert_allclose(bound.structure.to_dense(), bound.gram(), atol=1e-9)
     assert_allclose(np.diagonal(bound.gram()), 2.0)
+
+
+@pytest.mark.parametrize("factor", [k.Identity(), k.MustLink("g")], ids=repr)
+def test_a_product_leaves_each_document_its_own_variance(factor):
+    frame = pd.DataFrame({"x": np.linspace(-2, 2, 70), "g": [None, "a", "b", "b", "a"] * 14})
+    bound = (factor * k.Linear("x")).bind(Documents(70, frame))
+    assert_allclose(bound.operator.to_dense(), bound.gram(), atol=1e-12)
 
 
 def test_what_a_linear_term_misses_counts_once_inside_of_a_product():

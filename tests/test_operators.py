@@ -247,6 +247,35 @@ def test_indefinite_matrix_is_refused_with_the_remedy(seed, D, log_size):
     assert_allclose(Spectral.from_dense(mended).to_dense(), mended, atol=1e-12 * np.abs(A).max())
 
 
+@pytest.mark.parametrize("features", [None, Features([Block(None, rows_of(4, 70, 3))])])
+def test_many_variances_of_few_documents_are_exact(features):
+    own = np.linspace(-2, 2, 70) ** 2
+    structure = Structure(70, features, own)
+    op, dense = built(structure, exact=70)
+    check_operator(op, dense)
+
+
+def test_what_all_documents_have_for_themselves_alone_is_exact():
+    own = np.linspace(-2, 2, 4000) ** 2
+    op, _ = built(Structure(4000, None, own))
+    assert_array_equal(op.diagonal(np.zeros(1))[:, 0], own)
+    Y = rows_of(5, 4000, 3)
+    W = 1.0 / (own * 0.7 + 1.0)
+    assert_allclose(op.view(Y).against(0, np.array([0.7])), [(Y[:, 0] * W) @ Y], rtol=1e-10)
+
+
+def test_variances_that_differ_widely_become_few():
+    """As of a product with a straight line: each is off by some ten per cent but for the tiniest."""
+    own = np.linspace(-2, 2, 3000) ** 2
+    op, _ = built(Structure(3000, Features([Block(None, rows_of(4, 3000, 3))]), own))
+    found = op.base.values
+    assert len(np.unique(found)) <= 32
+    large = own > 0.01 * np.median(own)
+    assert_allclose(found[large], own[large], rtol=0.13)
+    assert found[~large].max() < 0.01 * np.median(own)
+    assert_allclose(found.sum(), own.sum(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("outlier", [1.0, 1e4])
 def test_very_many_variances_of_documents_become_few(outlier):
     """Each is off by a small share of itself; most have the least, which stays."""

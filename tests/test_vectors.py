@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
@@ -364,7 +365,7 @@ def test_a_function_is_a_kernel(function, expected):
 
 
 def test_a_function_may_return_anything_like_an_array():
-    for make in (np.ndarray.tolist, pd.DataFrame, np.asarray):
+    for make in (np.ndarray.tolist, pd.DataFrame, np.asarray, csr_matrix, csr_array):
         bound = bind(k.Function(lambda a, b, make=make: make(close_in_time(a, b))))
         assert_array_equal(bound.gram(), TIME)
 
@@ -445,6 +446,9 @@ WRONG = {
     "nothing": shaped(lambda n, m: None),
     "nan": shaped(lambda n, m: np.full((n, m), np.nan)),
     "one nan": lambda a, b: np.where(np.eye(len(a), len(b)) > 0, np.nan, 0.0),
+    "text": shaped(lambda n, m: [["much"] * m] * n),
+    "a table of text": shaped(lambda n, m: pd.DataFrame([["much"] * m] * n)),
+    "rows of different lengths": shaped(lambda n, m: [[1.0] * (m + i) for i in range(n)]),
     "infinite": shaped(lambda n, m: np.full((n, m), np.inf)),
 }
 
@@ -460,6 +464,28 @@ def test_wrong_results_for_new_documents_are_refused():
 
     bound = bind(k.Function(square_only))
     refused(lambda: bound.cross_gram(read(bound, FRAME[:2])), "(2, 9)", "(2, 2)")
+
+
+ONE_SIDED = {
+    "what came before": lambda a, b: (
+        1.0 * np.less_equal.outer(a["t"].to_numpy(), b["t"].to_numpy())
+    ),
+    "of different size": lambda a, b: np.outer(a["t"].to_numpy() + 1.0, np.ones(len(b))),
+}
+
+
+@pytest.mark.parametrize("function", ONE_SIDED.values(), ids=ONE_SIDED)
+def test_a_function_that_is_not_symmetric_is_refused(function):
+    X = np.random.default_rng(0).poisson(2.0, (N, 5))
+    for kernel in (function, k.Matern("t") * function, k.Identity() + function):
+        with pytest.raises(ValueError, match=r"Function\(.*must be symmetric.*mirror"):
+            GPTM(2, kernel=kernel, random_state=0).fit(X, metadata=FRAME)
+
+
+def test_a_function_that_is_symmetric_among_neighbours_only_is_refused():
+    frame = pd.DataFrame({"t": np.repeat([0.0, 1.0], 256)})
+    function = k.Function(ONE_SIDED["of different size"])
+    refused(lambda: function.bind(Documents(512, frame)).operator, "Function(", "symmetric")
 
 
 INDEFINITE = {

@@ -78,6 +78,9 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
         """Fit, then transform the same documents; takes the same metadata for both.
 
+        Labels in `y` and pairs of documents are for the fit alone. `Precomputed` and `Graph(adjacency=...)` without
+        `id` still know the documents by their places here; `transform` cannot, and leaves them to the prior.
+
         Parameters
         ----------
         X, y, metadata : as in `fit`
@@ -263,7 +266,8 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _fit_checked(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
         self._check_parameters()
-        if metadata is None and isinstance(y, pd.DataFrame | Mapping):
+        table = isinstance(y, pd.DataFrame | Mapping)
+        if metadata is None and table and not self._reads_labels:
             warn(
                 "a table was passed as y, which is ignored; side information goes into metadata=, as in "
                 "fit(X, metadata=table)."
@@ -313,6 +317,11 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_number("smoothing", self.smoothing, least=0.0)
         check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
         check_callback(self.callback)
+
+    @property
+    def _reads_labels(self) -> bool:
+        """Whether `y` is read at all."""
+        return False
 
     def _frame(self, X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
         """Side information by rows; the ids of a corpus name them."""

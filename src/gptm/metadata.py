@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from numbers import Real
 from typing import Any
 
@@ -12,6 +14,8 @@ from gptm._types import Array
 
 RENUMBERED = "renumbered"  # mark of tables whose rows, when some are selected, are counted anew
 _MARKS = [r"\s", ",", ";", r"\|"]  # between ids in a text
+_BRACKETS = re.compile(r"\s*(?:\[(.*)\]|\((.*)\)|\{(.*)\})\s*", re.DOTALL)
+_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,;|'"]+)""")  # or bare
 _EPOCH = pd.Timestamp("1970-01-01")
 _DAY = pd.Timedelta(days=1)
 _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
@@ -20,7 +24,8 @@ _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
 def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
     """Metadata as a DataFrame with one row per document, or None where there is none.
 
-    Takes a pandas or polars DataFrame, or a mapping of columns.
+    Takes a pandas or polars DataFrame, or a mapping of columns. Names become text; of several levels, as `groupby`
+    makes them, ("price", "mean") becomes "price_mean".
     """
     if metadata is None:
         return None
@@ -28,10 +33,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
         frame = metadata
     elif isinstance(metadata, Mapping):
         for name, values in metadata.items():
-            if isinstance(values, str) or not hasattr(values, "__len__"):
-                raise ValueError(
-                    f"metadata column {name!r} must hold one value per document; got {values!r}."
-                )
+            _check_listed(name, values)
         lengths = {str(name): len(values) for name, values in metadata.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(
@@ -43,7 +45,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             k: list(v) if isinstance(v, np.ndarray) and v.ndim > 1 else v
             for k, v in columns.items()
         }
-        frame = pd.DataFrame(columns)
+        frame = pd.DataFrame(columns) if columns else pd.DataFrame(index=range(n_documents))
     elif hasattr(metadata, "to_dict") and hasattr(
         metadata, "columns"
     ):  # polars, without needing it
@@ -61,9 +63,29 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             "scikit-learn does not select rows of a dict."
         )
     if not all(isinstance(name, str) for name in frame.columns):
-        frame = frame.rename(columns=str)
+        frame = frame.set_axis([_column_name(name) for name in frame.columns], axis=1)
     times = {name: _plain_times(frame[name]) for name in frame if _is_arrow_time(frame[name])}
     return frame.assign(**times) if times else frame
+
+
+def _check_listed(name: Any, values: Any) -> None:
+    """An error for what has no order of documents, or not one value for each."""
+    try:
+        len(values)  # which arrays of no axis and sparse matrices have not
+        listed = not isinstance(values, str | bytes | set | frozenset | Mapping | pd.DataFrame)
+    except TypeError:
+        listed = False
+    if not listed:
+        raise ValueError(
+            f"metadata column {name!r} must hold one value per document in their order, in a list, an array or a "
+            f"Series; got {repr(values) if np.isscalar(values) else type(values).__name__}."
+        )
+
+
+def _column_name(name: Any) -> str:
+    return (
+        "_".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
+    )
 
 
 def _is_arrow_time(values: Any) -> bool:
@@ -97,7 +119,15 @@ def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
             f"{wanted_by} needs the metadata column {name!r}, but {found.shape[1]} columns have that name. "
             "Rename all but one."
         )
-    return found
+    return without_blanks(found)
+
+
+def without_blanks(values: pd.Series) -> pd.Series:
+    """The same with blank text missing, which is how many files write an empty cell."""
+    if pd.api.types.is_numeric_dtype(values) or values.dtype.kind in "mM":
+        return values
+    blank = np.array([isinstance(v, str) and not v.strip() for v in values], dtype=bool)
+    return values.mask(blank) if blank.any() else values
 
 
 def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd.DataFrame:
@@ -177,7 +207,25 @@ def read_points(
                 f"metadata column {name!r} held {held} when the model was fitted, and holds {holds} now; "
                 "convert it to the same kind."
             )
+        # New documents may be as close to each other as they like, but not infinitely far.
+        _check_scale(values if was is None else values[np.abs(values) > 1], name)
     return points, np.array(dates)
+
+
+def _check_scale(values: Array, name: str) -> None:
+    if out_of_scale(values):
+        raise ValueError(
+            f"metadata column {name!r} must hold numbers that can be squared, as must what they differ by; they go "
+            f"from {np.nanmin(values):.3g} to {np.nanmax(values):.3g}. Multiply them by a power of ten that brings "
+            "them near one, or take their logarithm."
+        )
+
+
+def out_of_scale(values: Array) -> bool:
+    """Whether numbers, or what they differ by, have squares that a computer takes for infinite, or for nothing."""
+    known = values[~np.isnan(values)]
+    largest = float(np.abs(known).max(initial=0.0))
+    return largest > 1e100 or 0 < float(np.ptp(known) if len(known) else 0.0) < 1e-100
 
 
 def numbers(values: pd.Series, name: str, date: bool | None = None) -> Array:
@@ -231,6 +279,7 @@ def _parse_dates(values: pd.Series) -> pd.Series:
 
 def level_names(values: pd.Series) -> np.ndarray:
     """(n,) names of categories as text, None where missing; 3 and 3.0 are the same level."""
+    values = without_blanks(values)
     missing = values.isna().to_numpy()
     names = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):
@@ -263,6 +312,7 @@ def vectors(values: pd.Series, name: str) -> Array:
         raise ValueError(
             f"metadata column {name!r} holds infinite values; replace them by numbers."
         )
+    _check_scale(result, name)
     return result
 
 
@@ -271,18 +321,44 @@ def is_missing(value: Any) -> bool:
     return np.ndim(value) == 0 and not isinstance(value, set | frozenset) and bool(pd.isna(value))
 
 
+def is_listed(value: Any) -> bool:
+    """Whether one cell of a table holds several values: a list, a set, an array and the like."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
 def link_lists(values: pd.Series, ids: Iterable[str | None] = ()) -> list[list[str]]:
     """Ids that each document links to, as text; none where the value is missing.
 
-    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces. Where `ids`
-    of documents hold such marks themselves, text is cut at the others, unless that finds fewer of them.
+    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces, perhaps in
+    brackets, as lists come back from a file. Where `ids` of documents hold such marks themselves, text is cut at the
+    others, unless that finds fewer of them; where one is in brackets, these are left alone.
     """
     known = {name for name in ids if name is not None}
     held = set().union(*map(str.strip, known))
     marks = [mark for mark in _MARKS if not any(re.match(mark, one) for one in held)]
     readings = [marks, _MARKS] if len(marks) < len(_MARKS) else [_MARKS]
     cuts = [re.compile("|".join(one) or "$") for one in readings]
-    return [_links(value, cuts, known) for value in values]
+    brackets = not any(map(_BRACKETS.fullmatch, known))
+    found = []
+    for value in values:
+        if isinstance(value, np.ndarray) and value.ndim != 1:
+            raise ValueError(
+                f"metadata column {values.name!r} must hold lists of ids; it holds an array of {value.ndim} axes, "
+                f"{value!r}. Pass array.ravel().tolist()."
+            )
+        found.append(_links(_listed(value) if brackets else value, cuts, known))
+    return found
+
+
+def _listed(value: Any) -> Any:
+    """What stands in the brackets of a text, as a list where it has quotation marks; anything else as it is."""
+    match = _BRACKETS.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return value
+    inside = match[1] or match[2] or match[3] or ""
+    if "'" not in inside and '"' not in inside:
+        return inside
+    return [one or other or bare for one, other, bare in _QUOTED.findall(inside)]
 
 
 def _links(value: Any, cuts: list[re.Pattern[str]], known: set[str]) -> list[str]:
@@ -291,14 +367,16 @@ def _links(value: Any, cuts: list[re.Pattern[str]], known: set[str]) -> list[str
         return max(readings, key=lambda parts: sum(part in known for part in parts))
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)  # the same order in every process
-    if isinstance(value, list | tuple | np.ndarray | pd.Series | pd.api.extensions.ExtensionArray):
+    if is_listed(value):
         return [item if type(item) is str else as_name(item) for item in value if _is_there(item)]
     return [] if is_missing(value) else [as_name(value)]
 
 
 def _is_there(item: Any) -> bool:
-    """`not is_missing`, for the many items of many lists; an empty name is none."""
-    return item is not None and item is not pd.NA and bool(item == item) and item != ""
+    """`not is_missing`, for the many items of many lists; a blank name is none."""
+    if isinstance(item, str):
+        return bool(item) and not item.isspace()
+    return item is not None and item is not pd.NA and bool(item == item)
 
 
 def as_name(value: Any) -> str:
@@ -307,16 +385,28 @@ def as_name(value: Any) -> str:
     return str(int(value)) if whole else str(value)
 
 
-def parse_days(period: float | str) -> float:
-    """A length of time in days: a number, or text such as "7d", "12h", "1m" or "1y"."""
-    if isinstance(period, Real) and not isinstance(period, bool):
+def is_duration(value: Any) -> bool:
+    """Whether a parameter is meant as a length of time: text such as "1y", or a timedelta of any library."""
+    return isinstance(value, str | timedelta | np.timedelta64)
+
+
+def parse_days(period: Any, name: str = "period", owner: Any = None) -> float:
+    """A length of time in days: a number, a timedelta, or text such as "7d", "12h", "1m" or "1y".
+
+    `name` is what the parameter is called, and `owner` whose it is, for the error.
+    """
+    days = np.nan
+    if isinstance(period, timedelta | np.timedelta64):  # first, as numpy's is a number too
+        with suppress(ValueError):  # numpy's months and years have no length
+            days = pd.Timedelta(period) / _DAY
+    elif isinstance(period, Real) and not isinstance(period, bool):
         days = float(period)
     else:
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([hdwmy])\s*", str(period).lower())
         days = float(match[1]) * _DAYS[match[2]] if match else np.nan
     if not (np.isfinite(days) and days > 0):
         raise ValueError(
-            f"period must be a positive number in the column's units, or for dates a text such as '1y', '1m', "
-            f"'1w', '1d' or '12h'; got {period!r}."
+            f"{name} must be a positive number in the column's units, or for dates a length of time such as '1y', "
+            f"'1m', '1w', '1d', '12h' or pd.Timedelta(days=1); got {period!r}{f' in {owner!r}' if owner else ''}."
         )
     return days

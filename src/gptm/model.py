@@ -243,6 +243,10 @@ class GPTM(Explaining, TopicModel):
         check_choice("coregionalization", self.coregionalization, ("free", "shared", "identity"))
 
     @property
+    def _reads_labels(self) -> bool:
+        return isinstance(self.kernel, Kernel) and self.kernel.reads_labels
+
+    @property
     def _learns_kernel(self) -> bool:
         return bool(self.learn_kernel) and self.inference == "variational"
 

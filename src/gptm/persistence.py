@@ -9,6 +9,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib import metadata as package_metadata
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
-from gptm.metadata import as_name
+from gptm.metadata import as_name, parse_days
 from gptm.model import CTM, GPTM
 from gptm.packing import pack_corpus, unpack_corpus
 
@@ -340,6 +341,8 @@ def _encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
     """JSON for a parameter; arrays go to the tensors and leave their name behind."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, timedelta | np.timedelta64):  # as text, which kernels read too
+        return f"{np.format_float_positional(parse_days(value))}d"
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":

@@ -46,6 +46,10 @@ class Composite(Kernel):
     def column_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for part in self.parts for name in part.column_names()))
 
+    @property
+    def reads_labels(self) -> bool:
+        return any(part.reads_labels for part in self.parts)
+
     def bind(self, documents: Documents) -> BoundKernel:
         return self.bound([part.bind(documents) for part in self.parts])
 

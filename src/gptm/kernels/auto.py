@@ -15,9 +15,16 @@ from gptm.kernels.function import Function, is_function
 from gptm.kernels.graph import Graph
 from gptm.kernels.precomputed import Precomputed
 from gptm.kernels.vectors import Embedding
-from gptm.metadata import is_date, is_number, level_names, link_lists, vectors
-
-_SEQUENCES = (list, tuple, set, frozenset, np.ndarray)
+from gptm.metadata import (
+    is_date,
+    is_listed,
+    is_number,
+    level_names,
+    link_lists,
+    out_of_scale,
+    vectors,
+    without_blanks,
+)
 
 logger = logging.getLogger("gptm")
 
@@ -79,24 +86,35 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
 
 def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
     """The kernel for a column, or why there is none."""
+    values = without_blanks(values)
     name, known = str(values.name), values.dropna()
     if (frame.columns == name).sum() > 1:
         return "another column has its name"
     if known.empty:
         return "all values missing"
-    if any(isinstance(value, _SEQUENCES) for value in known):
+    if any(map(is_listed, known)):
         return _sequence_term(values, frame)
     try:
         n_levels = known.nunique()
-    except TypeError:
+    except (
+        TypeError,
+        ValueError,
+        NotImplementedError,
+    ):  # as of dictionaries, in pandas or in Arrow
         return "neither numbers, dates nor names"
     if n_levels < 2:
         return "constant"
     categories = isinstance(values.dtype, pd.CategoricalDtype)  # whatever the names look like
     by_name = categories or pd.api.types.is_bool_dtype(values.dtype)
     if not by_name and is_number(values):
-        infinite = np.isinf(pd.to_numeric(known).to_numpy(dtype=np.float64)).any()
-        return "infinite values" if infinite else Matern(name)
+        found = pd.to_numeric(known).to_numpy(dtype=np.float64)
+        if np.isinf(found).any():
+            return "infinite values"
+        return (
+            "its numbers are too large, or too close to each other"
+            if out_of_scale(found)
+            else Matern(name)
+        )
     if not by_name and is_date(values):
         return Matern(name)
     if n_levels > len(known) / 2:
@@ -106,21 +124,25 @@ def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
 
 def _sequence_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
     """The kernel for a column of lists: links if they hold ids of documents, else vectors."""
-    name, lists = str(values.name), link_lists(values)
+    name = str(values.name)
+    try:
+        lists = link_lists(values)
+    except ValueError:
+        return "its cells are neither lists of ids nor vectors"
     linked = {link for links in lists for link in links}
     if not linked:
         return "its lists are empty"
     try:
         points = vectors(values, name)
-        if points.shape[1] > 1 and (points != np.round(points)).any():  # numbers that are no ids
-            return Embedding(name)
-        is_vector = points.shape[1] > 1
+        is_vector = points.shape[1] > 1 and not np.isnan(points).any(1).all()
+        if points.shape[1] > 1 and (points != np.round(points))[~np.isnan(points)].any():
+            return Embedding(name) if is_vector else "each of its vectors misses a number"  # no ids
     except ValueError:
         is_vector = False
     reason = "its lists hold neither ids of documents nor vectors of one length"
     for column in (None, *(other for other in frame.columns if other != name)):
         names = frame.index.to_series() if column is None else frame[column]
-        if isinstance(names, pd.DataFrame) or any(isinstance(v, _SEQUENCES) for v in names):
+        if isinstance(names, pd.DataFrame) or any(map(is_listed, names)):
             continue
         ids = level_names(names)
         known = linked & set(ids)

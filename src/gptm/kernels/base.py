@@ -28,6 +28,7 @@ from gptm.operators import (
     covariance_with_training,
     variance_of_new,
 )
+from gptm.operators.spectral import Indefinite
 
 _LISTED = 10  # values of a parameter that are printed
 
@@ -62,6 +63,11 @@ class Kernel(ABC):
     def column_names(self) -> tuple[str, ...]:
         """Columns of the metadata that the kernel reads."""
         return ()
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether the kernel reads `y` of `fit`."""
+        return False
 
     # scikit-learn's parameter protocol, so that clone and GridSearchCV reach into kernels.
 
@@ -389,11 +395,13 @@ def nothing_to_learn(kernel: Kernel, why: str) -> ValueError:
 
 @contextmanager
 def naming(kernel: Kernel, remedy: str = "") -> Iterator[None]:
-    """Errors in here say which kernel they are about, and what else to try."""
+    """Errors in here say which kernel they are about, and what else to try where it is no covariance."""
     try:
         yield
+    except Indefinite as error:
+        raise Indefinite(f"{kernel!r}: {error} {remedy}".rstrip()) from None
     except ValueError as error:
-        raise ValueError(f"{kernel!r}: {error} {remedy}".rstrip()) from None
+        raise ValueError(f"{kernel!r}: {error}") from None
 
 
 def check_memory(n: int, kernel: Kernel) -> None:

@@ -16,8 +16,9 @@ from gptm._validation import is_real
 from gptm._warnings import warn
 from gptm.kernels.base import Documents, Kernel, Learnable, nothing_to_learn
 from gptm.kernels.points import PointBound
-from gptm.metadata import parse_days, read_points
+from gptm.metadata import is_duration, parse_days, read_points
 
+_SMOOTHEST = 19  # nu from which on kv(nu, x) of equal points is infinite
 _SOME = 256  # points that are compared with each other where only each with itself is asked for
 
 
@@ -220,7 +221,14 @@ class OnColumns(_ColumnKernel):
 class _LengthScaled(_ColumnKernel):
     """A kernel of the distance between points, in units of a length-scale."""
 
-    length_scale: float | Sequence[float] | None
+    length_scale: Any
+
+    def bind(self, documents: Documents) -> "ColumnBound":
+        if not any(map(is_duration, _each(self.length_scale))):
+            return super().bind(documents)
+        bound = self.replace(length_scale=_checked_length_scale(self)).bind(documents)
+        _check_dates(self, "length_scale", bound.dates)
+        return bound
 
     def settle(self, points: Array) -> "_ColumnKernel":
         if self.length_scale is not None:
@@ -247,8 +255,9 @@ class RBF(_LengthScaled):
     ----------
     *columns : str
         Numeric or date columns of the metadata; dates count in days.
-    length_scale : float or sequence of float, optional
-        In the column's units, one for all columns or one each. When not given, it is learnt, from half the columns'
+    length_scale : float, str, timedelta, or sequence of these, optional
+        In the column's units, one for all columns or one each; for dates also "1y", "1m", "1w", "1d", "12h" or a
+        timedelta. When not given, it is learnt, from half the columns'
         standard deviation on.
     name : str, optional
         What tables call this term.
@@ -263,7 +272,7 @@ class RBF(_LengthScaled):
     def __init__(
         self,
         *columns: str,
-        length_scale: float | Sequence[float] | None = None,
+        length_scale: Any = None,
         name: str | None = None,
     ):
         self.columns = checked_columns("RBF", columns)
@@ -286,9 +295,10 @@ class Matern(_LengthScaled):
     *columns : str
         Numeric or date columns of the metadata; dates count in days.
     nu : float, default=1.5
-        0.5 for paths with kinks, 1.5 once and 2.5 twice differentiable.
-    length_scale : float or sequence of float, optional
-        In the column's units, one for all columns or one each. When not given, it is learnt, from half the columns'
+        0.5 for paths with kinks, 1.5 once and 2.5 twice differentiable; up to 19, or infinity for `RBF`.
+    length_scale : float, str, timedelta, or sequence of these, optional
+        In the column's units, one for all columns or one each; for dates also "1y", "1m", "1w", "1d", "12h" or a
+        timedelta. When not given, it is learnt, from half the columns'
         standard deviation on.
     name : str, optional
         What tables call this term.
@@ -304,7 +314,7 @@ class Matern(_LengthScaled):
         self,
         *columns: str,
         nu: float = 1.5,
-        length_scale: float | Sequence[float] | None = None,
+        length_scale: Any = None,
         name: str | None = None,
     ):
         self.columns = checked_columns("Matern", columns)
@@ -315,6 +325,11 @@ class Matern(_LengthScaled):
     def covariance(self) -> gp.Kernel:
         if not (is_real(self.nu) and self.nu > 0):
             raise ValueError(f"nu must be a positive number; got {self.nu!r} in {self!r}.")
+        if _SMOOTHEST < self.nu < np.inf:
+            raise ValueError(
+                f"nu must be at most {_SMOOTHEST}, beyond which its formula overflows; got {self.nu!r} in {self!r}. "
+                "Use RBF, its limit for large nu, which is next to the same."
+            )
         return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
 
     def slope(self, points: Array, others: Array) -> Array:
@@ -335,8 +350,8 @@ class Periodic(_ColumnKernel):
     ----------
     *columns : str
         Numeric or date columns of the metadata; dates count in days. Documents are alike where all columns agree.
-    period : float or str
-        In the column's units; for dates also a text such as "1y", "1m", "1w", "1d" or "12h".
+    period : float, str or timedelta
+        In the column's units; for dates also a text such as "1y", "1m", "1w", "1d" or "12h", or a timedelta.
     length_scale : float, optional
         How much is alike within a period: small for sharp peaks, large for a gentle wave. Learnt from 1 on when
         not given.
@@ -353,7 +368,7 @@ class Periodic(_ColumnKernel):
     def __init__(
         self,
         *columns: str,
-        period: float | str,
+        period: Any,
         length_scale: float | None = None,
         name: str | None = None,
     ):
@@ -364,11 +379,7 @@ class Periodic(_ColumnKernel):
 
     def bind(self, documents: Documents) -> "ColumnBound":
         bound = super().bind(documents)
-        if isinstance(self.period, str) and not bound.dates.all():
-            raise ValueError(
-                f"period={self.period!r} is a length of time, but {self!r} reads numbers; give the period as a number "
-                "in the column's units."
-            )
+        _check_dates(self, "period", bound.dates)
         return bound
 
     def settle(self, points: Array) -> "_ColumnKernel":
@@ -387,7 +398,7 @@ class Periodic(_ColumnKernel):
         given = 1.0 if self.length_scale is None else self.length_scale
         if not (is_real(given) and 0 < given < np.inf):
             raise ValueError(f"length_scale must be positive; got {given!r} in {self!r}.")
-        return _OnCircles(parse_days(self.period), float(given))
+        return _OnCircles(parse_days(self.period, owner=self), float(given))
 
 
 class _OnCircles:
@@ -468,17 +479,31 @@ def warn_same_vectors(kernel: Kernel, name: str, rows: Array) -> None:
         )
 
 
+def _each(given: Any) -> list[Any]:
+    """A parameter's values for the columns, or its one value for all of them."""
+    if np.ndim(given) > 0:
+        return list(given)
+    return [given[()] if isinstance(given, np.ndarray) else given]
+
+
 def _checked_length_scale(kernel: _LengthScaled) -> Any:
-    given = 1.0 if kernel.length_scale is None else kernel.length_scale
-    try:
-        value = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        value = np.array(np.nan)
-    if not (np.isfinite(value).all() and (value > 0).all()):
-        raise ValueError(f"length_scale must be positive; got {given!r} in {kernel!r}.")
-    if value.ndim > 1 or (value.ndim == 1 and len(value) != len(kernel.columns)):
+    """In the columns' units, lengths of time in days."""
+    given: Any = 1.0 if kernel.length_scale is None else kernel.length_scale
+    if np.ndim(given) > 1 or (np.ndim(given) == 1 and len(given) != len(kernel.columns)):
         raise ValueError(
             f"length_scale must be one number or one per column ({len(kernel.columns)}); "
             f"got {kernel.length_scale!r} in {kernel!r}."
         )
-    return float(value) if value.ndim == 0 else value
+    values = [parse_days(one, "length_scale", kernel) for one in _each(given)]
+    return values[0] if np.ndim(given) == 0 else np.array(values)
+
+
+def _check_dates(kernel: _ColumnKernel, name: str, dates: np.ndarray) -> None:
+    """An error for a length of time along a column of plain numbers."""
+    given = getattr(kernel, name)
+    each = _each(given) if np.ndim(given) > 0 else [given] * len(dates)
+    if any(is_duration(one) and not date for one, date in zip(each, dates, strict=True)):
+        raise ValueError(
+            f"{name}={given!r} is a length of time, but {kernel!r} reads numbers; give the {name} as a number in the "
+            "column's units."
+        )

@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 
 from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel, nothing_to_learn
+from gptm.kernels.base import BoundKernel, Documents, Kernel, naming, nothing_to_learn
 from gptm.kernels.points import PointBound
+from gptm.operators.spectral import check_symmetric
 
 _SOME = 256  # documents that are compared with each other where only each with itself is asked for
 
@@ -18,8 +20,8 @@ class Function(Kernel):
     Parameters
     ----------
     function : callable
-        `function(a, b)` takes two DataFrames of n and m rows and returns (n, m) covariances. NaN between a document
-        and itself means that it misses a value, which leaves it to the prior.
+        `function(a, b)` takes two DataFrames of n and m rows and returns (n, m) covariances, the same for (a, b) as for
+        (b, a). NaN between a document and itself means that it misses a value, which leaves it to the prior.
     name : str, optional
         What tables call this term.
 
@@ -127,18 +129,32 @@ class FunctionBound(PointBound):
     def _own(self, frame: pd.DataFrame) -> Array:
         """(n,) variances, some documents at a time; NaN where a value is missing."""
         pieces = [frame.iloc[a : a + _SOME] for a in range(0, len(frame), _SOME)]
-        squares = (self._call(piece, piece, missing=True) for piece in pieces)
-        return np.concatenate([np.zeros(0), *(np.diagonal(square) for square in squares)])
+        return np.concatenate([np.zeros(0), *map(self._own_of_some, pieces)])
+
+    def _own_of_some(self, piece: pd.DataFrame) -> Array:
+        square = self._call(piece, piece, missing=True)
+        with naming(self.kernel):  # a decomposition would look at one triangle only
+            check_symmetric(square, "Return (f(a, b) + f(b, a).T) / 2 if that is what you mean.")
+        return np.diagonal(square)
 
     def _call(self, a: pd.DataFrame, b: pd.DataFrame, *, missing: bool = False) -> Array:
         """(n, m) what the function returns, in which some may be `missing`."""
         try:
-            found = np.asarray(self.kernel.function(a, b), dtype=np.float64)
+            returned = self.kernel.function(a, b)
         except KeyError as error:
             known = ", ".join(map(repr, a.columns))
             raise ValueError(
                 f"{self.kernel!r} looks for {error}; the metadata columns are {known}. Pass that column, with NaN "
                 "where it is not known, and let the function return NaN there; missing_columns= does not reach it."
+            ) from error
+        try:
+            found = np.asarray(
+                returned.toarray() if issparse(returned) else returned, dtype=np.float64
+            )
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.kernel!r} must return covariances, numbers of shape {(len(a), len(b))}; got "
+                f"{type(returned).__name__}, which cannot be read as such ({error})."
             ) from error
         finite = np.isfinite(found) | (missing & np.isnan(found))
         if found.shape != (len(a), len(b)) or not finite.all():

@@ -16,6 +16,7 @@ from gptm.kernels.network import (
     NewNodes,
     symmetrised,
 )
+from gptm.kernels.precomputed import in_order, rows_of
 from gptm.metadata import RENUMBERED, column, level_names, link_lists
 from gptm.operators import pointing
 
@@ -32,8 +33,8 @@ class Graph(NetworkKernel):
     id : str, optional
         Column with the documents' own ids; without it the index of the table (a polars table has none: its rows
         are counted, and counted anew once some are selected). With `adjacency`: column with a document's row in the
-        matrix.
-    adjacency : sparse or dense array of shape (n, n), optional
+        matrix, a position, or a label of its index if that is a DataFrame.
+    adjacency : sparse or dense array or DataFrame of shape (n, n), optional
         Instead of a column: weights of links, none negative. Without `id` its rows are the training documents in order;
         with it the matrix may cover documents that come later.
     form : {"smooth", "direct"}, default="smooth"
@@ -138,7 +139,8 @@ class LinkBound(NetworkBound):
     @property
     def training(self) -> NewNodes:
         """Themselves; by their links alone where nothing names them, as at transform."""
-        return NewNodes(self.links, np.full(self.n, -1)) if self.positional else super().training
+        named = np.array([name is not None and not self.positional for name in self.ids])
+        return super().training if named.all() else NewNodes(self.links, _same(named))
 
     def read(self, new: Documents) -> NewNodes:
         frame = new.frame
@@ -183,11 +185,16 @@ class MatrixBound(NetworkBound):
     def reads_metadata(self) -> bool:
         return self.kernel.id is not None
 
+    @property
+    def training(self) -> NewNodes:
+        """Themselves; those without a row have no links, as at transform."""
+        return NewNodes(csr_matrix((self.n, self.n)), _same(self.rows >= 0))
+
     def read(self, new: Documents) -> NewNodes:
         if self.kernel.id is None or new.frame is None:
             return NewNodes(csr_matrix((new.n, self.n)), np.full(new.n, -1))
         matrix = symmetrised(_checked(self.kernel.adjacency))
-        rows = _matrix_rows(self.kernel, new.frame, matrix.shape[0])
+        rows = rows_of(self.kernel, self.kernel.adjacency, new.frame)
         position = {row: place for place, row in enumerate(self.rows) if row >= 0}
         same = np.array([position.get(row, -1) for row in rows], dtype=np.int64)
         return NewNodes(_picked(matrix, rows, self.rows), same)
@@ -273,7 +280,7 @@ def _bind_matrix(kernel: Graph, documents: Documents) -> MatrixBound:
                 "covers other documents too, pass id=, a metadata column that says which row is which."
             )
         return MatrixBound(kernel, matrix, np.arange(documents.n))
-    rows = _matrix_rows(kernel, documents.frame, matrix.shape[0])
+    rows = rows_of(kernel, kernel.adjacency, documents.frame)
     missing = column(documents.frame, kernel.id, repr(kernel)).isna().to_numpy()
     known = rows[rows >= 0]
     unknown, repeated = int((rows < 0).sum() - missing.sum()), len(known) - len(np.unique(known))
@@ -292,15 +299,20 @@ def _picked(matrix: csr_matrix, rows: np.ndarray, columns: np.ndarray) -> csr_ma
     return (left @ matrix @ pointing(columns, size).T).tocsr()
 
 
-def _matrix_rows(kernel: Graph, frame: pd.DataFrame | None, size: int) -> np.ndarray:
-    values = pd.to_numeric(column(frame, kernel.id or "", repr(kernel)), errors="coerce")
-    rows = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    valid = np.isfinite(rows) & (rows >= 0) & (rows < size) & (rows == np.floor(rows))
-    return np.where(valid, rows, -1).astype(np.int64)
-
-
 def _checked(adjacency: Any) -> csr_matrix:
-    matrix = csr_matrix(adjacency if issparse(adjacency) else np.asarray(adjacency, dtype=float))
+    if hasattr(adjacency, "nodes") and hasattr(adjacency, "edges"):
+        raise ValueError(
+            f"adjacency must be a matrix; got a {type(adjacency).__name__} with nodes and edges. For networkx "
+            "pass nx.to_scipy_sparse_array(graph, nodelist=ids), with the ids in the order of the documents."
+        )
+    try:
+        values = adjacency if issparse(adjacency) else np.asarray(in_order(adjacency), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"adjacency must be a matrix of weights; got {type(adjacency).__name__}, which cannot be read as one "
+            f"({error})."
+        ) from error
+    matrix = csr_matrix(values)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"adjacency must be square; got shape {matrix.shape}.")
     if not (np.isfinite(matrix.data).all() and (matrix.data >= 0).all()):
@@ -312,6 +324,11 @@ def _edges(targets: list[set[int]], n_columns: int) -> csr_matrix:
     indptr = np.concatenate([[0], np.cumsum([len(found) for found in targets])]).astype(np.int64)
     indices = np.fromiter((to for found in targets for to in sorted(found)), dtype=np.int64)
     return csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(targets), n_columns))
+
+
+def _same(known: np.ndarray) -> np.ndarray:
+    """(n,) the training document that each of them is: itself, or -1 where it is not known."""
+    return np.where(known, np.arange(len(known)), -1)
 
 
 def _numbered(frame: pd.DataFrame) -> bool:

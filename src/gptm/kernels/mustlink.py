@@ -1,6 +1,6 @@
 """The paper's must-link kernel: documents that are known to belong together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,10 @@ class MustLink(Kernel):
     column : str, optional
         Column of the metadata with labels; missing or -1 means unlabelled. Without it, and without `pairs`, the
         labels are `y` of `fit`, and every document at transform is unlabelled.
-    pairs : sequence of (int, int), optional
-        Positions of training documents that belong together; what is linked through others is linked too. Where
-        rows are selected, as in scikit-learn's cross-validation, positions are those of other documents: use a column.
+    pairs : iterable of (int, int), optional
+        Positions of training documents that belong together, in a list, a set, an array or a table of two columns; what
+        is linked through others is linked too. Where rows are selected, as in scikit-learn's cross-validation,
+        positions are those of other documents: use a column.
     gamma : float, default=1.0
         Covariance of linked documents.
     diagonal : float, optional
@@ -52,7 +53,7 @@ class MustLink(Kernel):
         self,
         column: str | None = None,
         *,
-        pairs: Sequence[tuple[int, int]] | np.ndarray | None = None,
+        pairs: Iterable[tuple[int, int]] | np.ndarray | pd.DataFrame | None = None,
         gamma: float = 1.0,
         diagonal: float | None = None,
         name: str | None = None,
@@ -60,13 +61,18 @@ class MustLink(Kernel):
         if column is not None and pairs is not None:
             raise ValueError("MustLink takes a column of labels or pairs of documents, not both.")
         self.column = column
-        self.pairs = pairs
+        # What can be walked through only once, or has no order, is kept as a list; all else as it came.
+        self.pairs: Any = list(pairs) if isinstance(pairs, Iterator | Set) else pairs
         self.gamma = gamma
         self.diagonal = diagonal
         self.name = name
 
     def column_names(self) -> tuple[str, ...]:
         return () if self.column is None else (self.column,)
+
+    @property
+    def reads_labels(self) -> bool:
+        return self.column is None and self.pairs is None
 
     def bind(self, documents: Documents) -> "MustLinkBound":
         n_documents, y = documents.n, documents.y
@@ -76,7 +82,7 @@ class MustLink(Kernel):
         if self.column is not None:
             names = self.read(documents.frame)
         elif y is not None:
-            names = _labels(pd.Series(np.asarray(y).ravel()))
+            names = _labels(_as_series(y))
             if len(names) != n_documents:
                 raise ValueError(
                     f"y must hold one label per document: expected {n_documents}, got {len(names)}."
@@ -117,8 +123,18 @@ class MustLinkBound(CategoricalBound):
     def reads_metadata(self) -> bool:
         return self.by_column
 
+    @property
+    def training(self) -> np.ndarray:
+        """Alone where no column says what they are, as at transform."""
+        return self.codes if self.by_column else np.full(self.n, ALONE)
+
     def read(self, new: Documents) -> np.ndarray:
         return super().read(new) if self.by_column else np.full(new.n, ALONE)
+
+
+def _as_series(y: Any) -> pd.Series:
+    """Labels as they are: numpy would make the text "nan" of a missing one in a list of names."""
+    return pd.Series(np.asarray(y, dtype=None if hasattr(y, "__array__") else object).ravel())
 
 
 def _labels(values: pd.Series) -> np.ndarray:
@@ -129,7 +145,7 @@ def _labels(values: pd.Series) -> np.ndarray:
 
 def _checked_pairs(kernel: MustLink, n_documents: int) -> np.ndarray:
     """(m, 2) positions of training documents."""
-    pairs: Any = kernel.pairs
+    pairs = kernel.pairs.to_numpy() if isinstance(kernel.pairs, pd.DataFrame) else kernel.pairs
     for pair in pairs:
         if not (np.shape(pair) == (2,) and all(_is_position(end, n_documents) for end in pair)):
             raise ValueError(
@@ -143,7 +159,7 @@ def _checked_pairs(kernel: MustLink, n_documents: int) -> np.ndarray:
 
 
 def _is_position(value: Any, n_documents: int) -> bool:
-    return isinstance(value, int | np.integer) and bool(0 <= value < n_documents)
+    return is_real(value) and float(value).is_integer() and bool(0 <= value < n_documents)
 
 
 def _closure(links: np.ndarray, n_documents: int) -> np.ndarray:

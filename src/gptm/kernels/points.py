@@ -12,6 +12,7 @@ from gptm._warnings import warn
 from gptm.kernels.base import BoundKernel, check_memory, naming
 from gptm.operators import Block, Features, Placement, Structure, Tangent, pointing
 from gptm.operators import factor as factors
+from gptm.operators.spectral import check_symmetric
 
 _LARGE = 5000  # points from which on a decomposition takes minutes
 
@@ -126,5 +127,7 @@ class PointBound(BoundKernel):
             )
         everything = np.arange(m)
         written_out = covariance(everything, everything)
+        with naming(self.kernel):
+            check_symmetric(written_out, "A function must return the same of (a, b) and (b, a).")
         with naming(self.kernel, self.if_indefinite):
             return factors.decompose(lambda *_: written_out, m)

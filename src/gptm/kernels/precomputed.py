@@ -13,7 +13,7 @@ from gptm._warnings import warn
 from gptm.kernels.base import Documents, Kernel, naming
 from gptm.kernels.points import PointBound
 from gptm.metadata import as_name, column, level_names
-from gptm.operators.spectral import check_spectrum
+from gptm.operators.spectral import check_spectrum, check_symmetric
 
 
 class Precomputed(Kernel):
@@ -62,7 +62,7 @@ class Precomputed(Kernel):
                 )
             rows = np.arange(n_documents)
         else:
-            rows = self._rows(documents.frame)
+            rows = rows_of(self, self.matrix, documents.frame)
             missing = column(documents.frame, self.id, repr(self)).isna().to_numpy()
             unknown = (rows < 0) & ~missing
             if unknown.any() or missing.all():
@@ -77,19 +77,6 @@ class Precomputed(Kernel):
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "PrecomputedBound":
         return PrecomputedBound(self, _checked_matrix(self.matrix), arrays["rows"])
-
-    def _rows(self, frame: pd.DataFrame | None) -> np.ndarray:
-        """(n,) row of the matrix for each document, -1 where there is none."""
-        assert self.id is not None
-        ids = level_names(column(frame, self.id, repr(self)))
-        by_label = isinstance(self.matrix, pd.DataFrame)
-        labels = _names(self.matrix.index if by_label else range(len(self.matrix)))
-        if not labels.is_unique:
-            repeated = labels[labels.duplicated()][0]
-            raise ValueError(
-                f"the index of a precomputed kernel must name each row once; {repeated!r} repeats."
-            )
-        return labels.get_indexer(ids)
 
 
 class PrecomputedBound(PointBound):
@@ -120,7 +107,7 @@ class PrecomputedBound(PointBound):
             without[:] = True
             remedy = "Pass Precomputed(matrix, id=...) and metadata with that column."
         elif new.frame is not None:  # else the model says it
-            rows = self.kernel._rows(new.frame)
+            rows = rows_of(self.kernel, self.kernel.matrix, new.frame)
             named = column(new.frame, self.kernel.id, repr(self.kernel)).notna().to_numpy()
             without = named & (rows < 0)
             remedy = f"Their values of column {self.kernel.id!r} are not in the matrix."
@@ -157,11 +144,24 @@ class PrecomputedBound(PointBound):
         return {"rows": self.rows}
 
 
+def rows_of(kernel: Any, matrix: Any, frame: pd.DataFrame | None) -> np.ndarray:
+    """(n,) row of a kernel's matrix for each document, by the column `id`; -1 where there is none."""
+    ids = level_names(column(frame, kernel.id, repr(kernel)))
+    size = matrix.shape[0] if hasattr(matrix, "shape") else len(matrix)
+    labels = _names(matrix.index if isinstance(matrix, pd.DataFrame) else range(size))
+    if not labels.is_unique:
+        repeated = labels[labels.duplicated()][0]
+        raise ValueError(
+            f"the index of a matrix must name each row once; {repeated!r} repeats in that of {kernel!r}."
+        )
+    return labels.get_indexer(ids)
+
+
 def _names(labels: Iterable[Any]) -> pd.Index:
     return pd.Index([as_name(label) for label in labels], dtype=object)
 
 
-def _in_order(matrix: Any) -> Any:
+def in_order(matrix: Any) -> Any:
     """A table with its columns in the order of its rows, where these are the same."""
     if not isinstance(matrix, pd.DataFrame):
         return matrix
@@ -175,15 +175,10 @@ def _checked_matrix(matrix: Any) -> Array:
         raise ValueError(
             "a precomputed kernel must be a dense array or DataFrame; got a sparse matrix. Pass matrix.toarray()."
         )
-    values = np.asarray(_in_order(matrix), dtype=np.float64)
+    values = np.asarray(in_order(matrix), dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ValueError(f"a precomputed kernel must be a square matrix; got shape {values.shape}.")
     if not np.isfinite(values).all():
         raise ValueError("a precomputed kernel must be finite; it holds NaN or infinite values.")
-    asymmetry = float(np.abs(values - values.T).max(initial=0.0))
-    if asymmetry > 1e-8 * max(float(np.abs(values).max(initial=0.0)), 1e-300):
-        raise ValueError(
-            f"a precomputed kernel must be symmetric; entries differ from their mirror by up to {asymmetry:.3g}. "
-            "Pass (matrix + matrix.T) / 2 if that is what you mean."
-        )
+    check_symmetric(values, "Pass (matrix + matrix.T) / 2 if that is what you mean.")
     return 0.5 * (values + values.T)

@@ -81,16 +81,17 @@ def with_even_variances(structure: Structure) -> Structure:
 def with_few_variances(structure: Structure) -> Structure:
     """The same with similar ones of the documents' own variances replaced by their mean, where too many differ.
 
-    A product leaves documents that miss a value with the variances of its other factors, which may all differ. The
-    least, which most documents have, stays; the others go into even steps of log(own + median / 10), so that each is
-    off by a small share of itself, however large a few of them are. The trace is kept.
+    A product leaves documents with the variances of its factors for themselves, which may all differ. The least, which
+    often most of them have, stays; the others go into even steps of their logarithms, so that each is off by a small
+    share of itself, and what is below a hundredth of their median into one. The trace is kept.
     """
     own = structure.own
-    if len(np.unique(own)) <= VARIANCES:
+    if not _motley(structure):
         return structure
     more = own > own.min()
-    size = np.log(own[more] + 0.1 * np.median(own[more]))
-    steps = np.linspace(size.min(), size.max(), VARIANCES)[1:-1]
+    size = np.log(np.maximum(own[more], 0.01 * np.median(own[more])))
+    # The first step ends what is tiny.
+    steps = np.linspace(size.min(), size.max(), VARIANCES - 1)[:-1]
     bins = np.searchsorted(steps, size)
     means = np.bincount(bins, own[more]) / np.maximum(np.bincount(bins), 1)
     few = own.copy()
@@ -109,28 +110,38 @@ def build_operator(
     """The operator for a structure.
 
     `like` is that of another structure over the same documents, some of whose work may serve this one.
-    `exact` and `several` are numbers of documents up to which one graph, or several, are decomposed as a whole;
-    `apart` is that of `Additive`.
+    `exact` and `several` are numbers of documents up to which one graph, or several, are decomposed as a whole, `exact`
+    also for documents that all vary differently by themselves; `apart` is that of `Additive`.
     """
     constant = structure.n == 0 or np.ptp(structure.own) == 0
     if not structure.graphs and constant and structure.n <= DENSE and _wide(structure, apart):
         return Exact(structure)
+    if structure.n <= exact and (structure.graphs or _motley(structure)):
+        return Exact(structure)
     if not structure.graphs:
         structure = with_few_variances(structure)
         base: Base = Diagonal(structure.own)
-    elif structure.n <= exact:
-        return Exact(structure)
     elif len(structure.graphs) == 1:
         structure = with_even_variances(structure)
         base = structure.graphs[0].plus(float(structure.own[0]))
     else:
         return Exact(structure) if structure.n <= several else MatrixFree(structure)
-    if structure.features is None or structure.features.width == 0:
+    if not _has_features(structure):
         return base
+    assert structure.features is not None
     width = structure.features.width if structure.graphs else _together(structure.features, apart)
     kept = 0 if structure.graphs else len(base.nodes) - 1
     check_square(width, f"the kernel has {width:,} features that are solved together", kept=kept)
     return Additive(base, structure.features, like, apart)
+
+
+def _has_features(structure: Structure) -> bool:
+    return structure.features is not None and structure.features.width > 0
+
+
+def _motley(structure: Structure) -> bool:
+    """Whether features lie over more different variances than there can be; without any, each is solved by itself."""
+    return _has_features(structure) and len(np.unique(structure.own)) > VARIANCES
 
 
 def _wide(structure: Structure, apart: int) -> bool:

@@ -5,21 +5,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from gptm._types import Array
-from gptm.operators.base import Base, BySpectrum, Cross
+from gptm.operators.base import Base, BySpectrum, Cross, View
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
+from gptm.operators.spectral import Spectral, SpectralView
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
 
 
 class Diagonal(BySpectrum, Base):
-    """𝒦 = diag(values); few distinct values, usually one."""
+    """𝒦 = diag(values); below features few distinct values, usually one."""
 
     def __init__(self, values: Array):
         self.values = values
         self.n = len(values)
         self.nodes, self._classes = np.unique(values, return_inverse=True)
         self._sizes: Array = np.bincount(self._classes, minlength=len(self.nodes)).astype(float)
+
+    def view(self, Y: Array, like: View | None = None) -> View:
+        # Where most values differ, moments of them would be larger than the data.
+        many = len(self.nodes) * Y.shape[1] > self.n
+        return SpectralView(Spectral(self.values), Y) if many else super().view(Y)
 
     def moments(self, X: Array | Features, Y: Array | Features) -> Array:
         if isinstance(Y, Features):

@@ -94,12 +94,25 @@ class SpectralView(EigenView):
         return self.operator.unrotate(X)
 
 
+class Indefinite(ValueError):
+    """A matrix that is no covariance."""
+
+
+def check_symmetric(values: Array, remedy: str) -> None:
+    """An error where a matrix is not its own mirror; NaN, for what is missing, may be anywhere."""
+    asymmetry = float(np.nanmax(np.abs(values - values.T), initial=0.0))
+    if asymmetry > 1e-8 * max(float(np.nanmax(np.abs(values), initial=0.0)), 1e-300):
+        raise ValueError(
+            f"kernel must be symmetric; entries differ from their mirror by up to {asymmetry:.3g}. {remedy}"
+        )
+
+
 def check_spectrum(values: Array, scale: float = 0.0) -> float:
     """The size below which an eigenvalue is rounding; an error if one is clearly negative."""
     scale = max(scale, float(np.abs(values).max(initial=0.0)))
     smallest = float(values.min(initial=0.0))
     if smallest < -1e-8 * scale:
-        raise ValueError(
+        raise Indefinite(
             f"kernel must be positive semi-definite; its smallest eigenvalue is {smallest:.3g}, its "
             f"largest {values.max():.3g}. Add {-1.1 * smallest:.2g} or more to its diagonal."
         )
