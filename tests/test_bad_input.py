@@ -547,7 +547,9 @@ def test_words_that_never_occur_get_next_to_nothing(model):
     fit_strictly(model, X)
     never = model.components_[:, -3:]
     assert (never.max(axis=1) <= model.components_.min(axis=1)).all()
-    assert (model.doc_topics_.mean(axis=0) @ never < 0.001).all()  # a small topic has more smoothing
+    assert (
+        model.doc_topics_.mean(axis=0) @ never < 0.001
+    ).all()  # a small topic has more smoothing
     assert (model.components_ > 0).all()
     fit_strictly(model.set_params(smoothing=0.0), X)
     assert_allclose(model.components_[:, -3:], 0.0, atol=1e-9)

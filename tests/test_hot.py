@@ -206,9 +206,9 @@ def test_inverse(form, K):
 
 
 def resolvent(P, level):
-    """(P + level I)^-1 with its row sums below, as the compiled loops take it."""
+    """(P + level I)^-1 with its row sums and diagonal below, as the compiled loops take it."""
     R = inv(P + level * np.eye(len(P)))
-    return np.vstack([R, R.sum(axis=0)])
+    return np.vstack([R, R.sum(axis=0), np.diag(R)])
 
 
 def direction(form, P, level, t, share, N, g):
@@ -331,10 +331,12 @@ def test_settle_nu2_finds_all_roots(seed, spread, far):
         nu2, (scratch, bits) = start.copy(), scratch_for(7)
         half = np.exp(np.minimum(start / 2, 700))
         moved = function(p, t0, nu2, half, np.empty(7), scratch, bits)
-        assert_allclose(nu2, roots, rtol=1e-4)
+        assert_allclose(nu2, roots, rtol=1e-2)  # and the next call goes on from there
         assert np.all(nu2 >= roots * (1 - 1e-12))  # so that the bound has not fallen
         assert_allclose(half, np.exp(nu2 / 2), rtol=1e-13)
         assert_allclose(moved, ((1 - start / nu2) ** 2).sum(), rtol=1e-10)
+        function(p, t0, nu2, half, np.empty(7), scratch, bits)
+        assert_allclose(nu2, roots, rtol=1e-4)
 
 
 def test_settle_nu2_from_far_away(form):
@@ -371,6 +373,7 @@ class Document:
             *sparse_row(self.x_d),
             self.m,
             P,
+            np.diag(P).copy(),
             np.stack([resolvent(P, level) for level in levels]),
             levels,
             np.ascontiguousarray(self.beta.T),

@@ -158,12 +158,13 @@ def _expected_counts(
 
 
 def _shared_precision(prior: Prior) -> tuple[Array, Array]:
-    """The one precision P, and (n_levels, K + 1, K) inverses of P + level I with their row sums below."""
+    """The one precision P, and (n_levels, K + 2, K) inverses of P + level I, row sums and diagonals below."""
     P = (prior.T * prior.weight) @ prior.T.T
     P = 0.5 * (P + P.T)
     levels = _hot.LEVELS * np.trace(P) / len(P)
     inverses = np.linalg.inv(P + levels[:, None, None] * np.eye(len(P)))
-    return P, np.concatenate([inverses, inverses.sum(1, keepdims=True)], axis=1)
+    diagonals = np.diagonal(inverses, axis1=1, axis2=2)[:, None]
+    return P, np.concatenate([inverses, inverses.sum(1, keepdims=True), diagonals], axis=1)
 
 
 def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:

@@ -38,15 +38,6 @@ def total(a):
     return s
 
 
-@inlined()
-def mean_diagonal(A):
-    """The mean of the diagonal of a square matrix."""
-    s = 0.0
-    for i in range(A.shape[0]):
-        s += A[i, i]
-    return s / A.shape[0]
-
-
 @inlined(fastmath=FAST)
 def add_four(a, b, c, d, of_a, of_b, of_c, of_d, out):
     """Add four rows times a weight each to `out`, which is read and written once for all of them."""

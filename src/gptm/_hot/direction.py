@@ -52,7 +52,7 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
         sum_x += x[i]
         whole += R[K, i]
         beyond = share * t[i] - level
-        if beyond * R[i, i] > _BEYOND:
+        if beyond * R[K + 1, i] > _BEYOND:
             chosen[n] = i
             d[n] = beyond
             n += 1
@@ -61,7 +61,8 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     base = min(rest / max(K - n, 1), level / share)
 
     # A^-1 = R - R_S (d^-1 + R_SS)^-1 R_S' of both g and u = base 1 + (t - base)_S. R's row sums, R 1, are kept behind
-    # its last row. Both solutions are needed as a whole only in the end; until then, their entries in S.
+    # its last row, and its diagonal behind them. Both solutions are needed as a whole only in the end; until then,
+    # their entries in S.
     for a in range(n):
         for b in range(a + 1):
             s = R[chosen[a], chosen[b]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gptm._hot.algebra import dot, inverse, mean_diagonal, product, total, weighted_precision
+from gptm._hot.algebra import dot, inverse, product, total, weighted_precision
 from gptm._hot.direction import LEVELS, level_of, newton_direction
 from gptm._hot.exponential import exponential
 from gptm._hot.settings import FAST, inlined, loop
@@ -39,6 +39,7 @@ def optimise_document(
     counts,
     m,
     P,
+    p,
     R,
     levels,
     beta_T,
@@ -57,14 +58,14 @@ def optimise_document(
     The last one promises less than `tol` nats per token. `expected` (V, K), unless empty, has the expected counts of a
     `bounded` document added, see `add_expected_counts`.
 
-    R[j] (K + 1, K) is (P + levels[j] I)^-1 with its row sums below.
+    p is diag P, and R[j] (K + 2, K) is (P + levels[j] I)^-1 with its row sums and its diagonal below.
     """
     K = lam.shape[0]
     work, bits, per_word = scratch.topics, scratch.bits, scratch.words
     pair = work[:2]
     # One by one: rows that are unpacked together count as not contiguous.
     n, e, e_new, half, t = work[2], work[3], work[4], work[5], work[6]
-    g, x, Px, pull, p = work[7], work[8], work[9], work[10], work[11]
+    g, x, Px, pull = work[7], work[8], work[9], work[10]
     norms, norms_new = per_word[0, : words.shape[0]], per_word[1, : words.shape[0]]
     ratios = per_word[2, : words.shape[0]]
     N = total(counts)
@@ -74,7 +75,6 @@ def optimise_document(
         x[i] = lam[i] - m[i]
     product(P, x, pull)
     for i in range(K):
-        p[i] = P[i, i]
         pair[0, i] = 0.5 * nu2[i]
     exponential(pair[0], half, pair[1], bits)
     zeta = dot(e, half)
@@ -161,15 +161,15 @@ def document_block(
     """Run `optimise_document` over a block of documents (CSR rows); return the inner iterations.
 
     The prior precision P of document d is T diag(weight[d]) T'; or `precision`, unless that is empty, for all of them,
-    and `resolvents` are then (P + level I)^-1 and their row sums below for each of `LEVELS` times the mean of
+    and `resolvents` are then (P + level I)^-1, with row sums and diagonal below, for each of `LEVELS` times the mean of
     diag P. `terms` (n,) takes the words and normaliser terms, unless it is empty.
     """
     shared, bounded = precision.shape[0] > 0, terms.shape[0] > 0
     P = precision if shared else scratch.precision
     R = resolvents if shared else scratch.resolvent
-    levels, e = scratch.levels, scratch.topics[2]
+    levels, e, p = scratch.levels, scratch.topics[2], scratch.topics[11]
     if shared:
-        set_levels(P, levels)
+        take_diagonal(P, p, levels)
     inner = 0
     for d in range(lam.shape[0]):
         row = slice(indptr[d], indptr[d + 1])
@@ -177,7 +177,7 @@ def document_block(
         if not shared:
             levels = scratch.levels
             weighted_precision(T, weight[d], P)
-            set_levels(P, levels)
+            take_diagonal(P, p, levels)
             shifted_exp(lam[d], e, scratch.topics[:2], scratch.bits)
             j = level_of(e, total(counts), levels)
             levels = levels[j : j + 1]
@@ -187,6 +187,7 @@ def document_block(
             counts,
             m[d],
             P,
+            p,
             R,
             levels,
             beta_T,
@@ -205,16 +206,18 @@ def document_block(
 
 
 @inlined()
-def set_levels(P, levels):
-    """Fill `levels` with `LEVELS` times the mean of diag P."""
-    unit = mean_diagonal(P)
+def take_diagonal(P, p, levels):
+    """Fill `p` with diag P, and `levels` with `LEVELS` times its mean."""
+    for i in range(P.shape[0]):
+        p[i] = P[i, i]
+    unit = total(p) / P.shape[0]
     for j in range(levels.shape[0]):
         levels[j] = LEVELS[j] * unit
 
 
 @inlined()
 def resolvent(P, level, scratch, out):
-    """Fill `out` (K + 1, K) with (P + level I)^-1 and its row sums."""
+    """Fill `out` (K + 2, K) with (P + level I)^-1, its row sums and its diagonal."""
     K = P.shape[0]
     for i in range(K):
         P[i, i] += level
@@ -222,6 +225,7 @@ def resolvent(P, level, scratch, out):
     for i in range(K):
         P[i, i] -= level
         out[K, i] = 0.0
+        out[K + 1, i] = out[i, i]
     for k in range(K):
         for i in range(K):
             out[K, i] += out[k, i]

@@ -16,7 +16,7 @@ class Scratch(NamedTuple):
     levels: np.ndarray  # (number of levels,)
     words: np.ndarray  # (3, words of the longest document)
     precision: np.ndarray  # (K, K)
-    resolvent: np.ndarray  # (1, K + 1, K)
+    resolvent: np.ndarray  # (1, K + 2, K)
 
     @classmethod
     def of(cls, K: int, longest: int) -> "Scratch":
@@ -29,5 +29,5 @@ class Scratch(NamedTuple):
             np.empty(len(LEVELS)),
             np.empty((3, longest)),
             np.empty((K, K)),
-            np.empty((1, K + 1, K)),
+            np.empty((1, K + 2, K)),
         )

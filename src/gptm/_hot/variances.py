@@ -6,8 +6,10 @@ from gptm._hot.exponential import exponential
 from gptm._hot.settings import FAST, inlined
 
 _STEPS = 6  # for all topics at once, before each gets the care that it needs
-_WIDE = 100.0  # variances whose exponentials may overflow
-_NEAR = 1e-2  # change of the last step; Newton's method squares it
+# Beyond this steps are short though the root is far, and exponentials may overflow.
+_WIDE = 20.0
+# Change of the last step, relative to where it leads. Newton's method squares it, and the next inner iteration goes on.
+_NEAR = 5e-2
 
 
 @inlined()
