@@ -152,9 +152,16 @@ def test_gibbs_of_hardly_anything(X, K):
     assert np.all(found.posterior.nu2 > 0)
 
 
-def test_gibbs_caps_huge_counts():
-    found = gibbs_run(csr_matrix([[1e12, 3.0], [0.0, 2.0]]), 2, n_sweeps=3)
-    assert np.array_equal(found.word_topic.sum(axis=1), [gibbs.CAP, 5])
+@pytest.mark.parametrize(
+    ("count", "beside", "counted"), [(1e12, 2.0, 10_000), (5000.0, 2.0, 1000), (5000.0, 3e5, 3050)]
+)
+def test_gibbs_caps_huge_counts(count, beside, counted):
+    """A cell counts for a hundredth of all tokens, for a thousand if it has so many, and for ten thousand at most."""
+    X = np.array([[count, 3.0], [0.0, 2.0]])
+    X = np.vstack([X, np.tile([0.0, beside / 500], (500, 1))]) if beside > 2 else X
+    found = gibbs_run(csr_matrix(X), 2, n_sweeps=1)
+    assert found.word_topic[0].sum() == counted
+    assert found.word_topic[1].sum() == X[:, 1].sum()
 
 
 def test_gibbs_rounds_fractions_but_keeps_every_cell():

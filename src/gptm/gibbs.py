@@ -15,7 +15,10 @@ from gptm.seeds import first_topics
 
 ALPHA = 0.1  # of the documents' Dirichlet prior
 ETA = 0.1  # of the topics': the chain mixes much faster than with 0.01 (measured)
-CAP = 10_000  # tokens per cell: bounds the work for a count of a million
+# Tokens that a cell counts, at most: a hundredth of all, so that one document does not have a topic where topics are
+# few (measured), within limits; the upper one bounds the work for a count of a million.
+CAP = 0.01
+CAPS = (1_000, 10_000)
 MAX_SHARDS = 8
 MIN_SHARD = 20_000  # tokens
 
@@ -119,8 +122,9 @@ class Chain:
 
 
 def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Document and word of every token; a cell counts at least one token and at most `CAP`."""
-    repeats = np.clip(np.rint(counts.data), 1, CAP).astype(np.int64)
+    """Document and word of every token; a cell counts at least one token and at most `CAP` of all."""
+    most = np.clip(CAP * counts.sum(), *CAPS)
+    repeats = np.clip(np.rint(counts.data), 1, most).astype(np.int64)
     docs = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     return np.repeat(docs, repeats).astype(np.int32), np.repeat(counts.indices, repeats)
 
