@@ -46,26 +46,15 @@ def choose(weights, sums, uniform):
 
 
 @inlined(fastmath=FAST)
-def draw_again(
-    j,
-    docs,
-    words,
-    topics,
-    doc_topic,
-    word_topic,
-    topic_total,
-    inverse,
-    alpha,
-    eta,
-    uniform,
-    scratch,
-):
+def draw_again(j, tokens, counts, inverse, alpha, eta, uniform, scratch):
     """Token j leaves its topic and draws a new one; counts are brought up to date, `inverse` is not.
 
     Counts are written last: to read eight of them at once right after one was written takes long.
     """
-    d, w, old = docs[j], words[j], topics[j]
-    doc, word = doc_topic[d], word_topic[w]
+    docs, words, topics = tokens
+    doc_topic, word_topic, topic_total = counts
+    old = topics[j]
+    doc, word = doc_topic[docs[j]], word_topic[words[j]]
     groups = inverse.shape[0] // LANES
     weights, sums = scratch[0], scratch[1, :groups]
     for g in range(groups):
@@ -105,6 +94,7 @@ def gibbs_sweep(
     is 1 / topic_total as of a little while ago. `scratch` (2, 2, the same length) is for two tokens: the first half
     of the run and the second take turns. They hardly ever touch the same counts, so neither waits for the other.
     """
+    tokens, counts = (docs, words, topics), (doc_topic, word_topic, topic_total)
     n = words.shape[0]
     half = -(-n // 2)
     every = max(n // _LOOKS, 1)
@@ -117,36 +107,10 @@ def gibbs_sweep(
             left = every
         left -= 1
         seed, uniform = next_uniform(np.uint64(seed))
-        draw_again(
-            j,
-            docs,
-            words,
-            topics,
-            doc_topic,
-            word_topic,
-            topic_total,
-            inverse,
-            alpha,
-            eta,
-            uniform,
-            scratch[0],
-        )
+        draw_again(j, tokens, counts, inverse, alpha, eta, uniform, scratch[0])
         if half + j < n:
             if every == 1:
                 invert(topic_total, inverse)
             seed, uniform = next_uniform(np.uint64(seed))
-            draw_again(
-                half + j,
-                docs,
-                words,
-                topics,
-                doc_topic,
-                word_topic,
-                topic_total,
-                inverse,
-                alpha,
-                eta,
-                uniform,
-                scratch[1],
-            )
+            draw_again(half + j, tokens, counts, inverse, alpha, eta, uniform, scratch[1])
     state[0] = seed
