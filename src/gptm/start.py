@@ -12,9 +12,10 @@ from gptm.mstep import update_beta
 from gptm.seeds import grow, plant
 from gptm.spectral import spectral_topics
 
-# Single Gibbs runs differ much, and their likelihood tells which are bad (measured); later where tokens are few.
+# Where tokens are few, single Gibbs runs differ much, and their likelihood tells which are bad. Where they are many, it
+# tells no more than chance, and sweeps are worth more than a choice (measured).
 CHAINS = 4  # runs to choose from
-MANY_TOKENS = 2_000_000  # beyond, one run is enough
+MANY_TOKENS = 400_000  # beyond, one run has the sweeps of all
 SWEEPS = 25  # of each run
 FEW_TOKENS = 100_000  # up to here, twice as many sweeps
 MORE_SWEEPS = 150  # of the best one
@@ -51,8 +52,9 @@ def make_start(
 def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.RandomState) -> Start:
     """The likeliest of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
     n_tokens = problem.counts.sum()
-    n_chains = CHAINS if n_tokens <= MANY_TOKENS else 1
-    n_sweeps = SWEEPS if n_tokens > FEW_TOKENS else 2 * SWEEPS
+    n_chains, n_sweeps = CHAINS, SWEEPS if n_tokens > FEW_TOKENS else 2 * SWEEPS
+    if n_tokens > MANY_TOKENS:
+        n_chains, n_sweeps = 1, CHAINS * SWEEPS
     best: Chain | None = None
     complete = True
     for seed in rng.randint(2**31, size=n_chains):
