@@ -471,8 +471,9 @@ def test_diagonalise_with_weak_and_absent_directions():
 def test_diagonalise_asks_for_a_covariance(bad, K):
     A = np.eye(K)
     A[1, 1] = bad
-    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
-        diagonalise(A, np.eye(K))
+    for B in (np.eye(K), np.zeros((K, K))):
+        with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+            diagonalise(A, B)
     if bad > 0 or np.isnan(bad):
         with pytest.raises(np.linalg.LinAlgError, match="finite"):
             diagonalise(np.eye(K), A)

@@ -47,16 +47,16 @@ class Statistics(NamedTuple):
 
 
 class Tally:
-    """Arrays for the shards' sums, kept from one document step to the next: new memory is slow."""
+    """Padded arrays for topics and the shards' sums, kept from one document step to the next: new memory is slow."""
 
     def __init__(self) -> None:
         self._arrays: list[Array] = []
 
-    def arrays(self, n: int, shape: tuple[int, int]) -> list[Array]:
-        """As many arrays of that shape; what is in them is of no use."""
-        if self._arrays and self._arrays[0].shape != shape:
+    def arrays(self, n: int, V: int, K: int) -> list[Array]:
+        """As many (V, K) arrays, padded; what is in them is of no use, but for the zeros that pad them."""
+        if self._arrays and self._arrays[0].shape != (V, _hot.padded(K)):
             self._arrays = []
-        self._arrays += [np.empty(shape) for _ in range(n - len(self._arrays))]
+        self._arrays += [_hot.padded_zeros(V, K) for _ in range(n - len(self._arrays))]
         return self._arrays[:n]
 
 
@@ -86,14 +86,27 @@ def infer_documents(
     `tally` for it. The result does not depend on `n_jobs`.
     """
     n, K = prior.mean.shape
-    assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
+    V = len(beta_T)
+    assert counts.shape == (n, V)  # the compiled loops do not look
     begin = prior_start(prior) if start is None else start
     lam, nu2 = np.empty((2, n, K))
     terms = np.empty(n if with_terms else 0)
     longest = int(np.diff(counts.indptr).max(initial=0))
     shared = prior.weight.ndim == 1
-    P, resolvents = _shared_precision(prior) if shared else (np.empty((0, 0)), np.empty((0, 0, 0)))
+    P, resolvents = (
+        _shared_precision(prior)
+        if shared
+        else (_hot.padded_zeros(0, K), _hot.padded_zeros(0, K + 2, K))
+    )
     weight = np.empty((0, K)) if shared else prior.weight
+    if tally is None:
+        pieces = even_blocks(n)
+        sums = [_hot.padded_zeros(0, K)] * len(pieces)
+        indices, topics = _topics_of(counts.indices, beta_T)
+    else:
+        pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
+        topics, *sums = tally.arrays(1 + len(pieces), V, K)
+        indices, topics[:, :K] = counts.indices, beta_T
 
     def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
         shard, expected = item
@@ -102,23 +115,19 @@ def infer_documents(
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
             lam[rows], nu2[rows] = begin.lam[rows], begin.nu2[rows]
-            indptr = counts.indptr[rows.start : rows.stop + 1]
-            if start is None:
-                _hot.guess_block(
-                    indptr, counts.indices, counts.data, beta_T, lam[rows], nu2[rows], scratch
-                )
             _hot.document_block(
-                indptr,
-                counts.indices,
+                counts.indptr[rows.start : rows.stop + 1],
+                indices,
                 counts.data,
                 np.ascontiguousarray(prior.mean[rows]),
                 prior.T,
                 weight[rows],
                 P,
                 resolvents,
-                beta_T,
+                topics,
                 lam[rows],
                 nu2[rows],
+                start is None,
                 max_inner,
                 tol,
                 terms[rows],
@@ -126,14 +135,18 @@ def infer_documents(
                 scratch,
             )
 
-    if tally is None:
-        tally, pieces, shape = Tally(), even_blocks(n), (0, K)
-    else:
-        pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
-        shape = (counts.shape[1], K)
-    sums = tally.arrays(len(pieces), shape)
     ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
-    return Posterior(lam, nu2), Statistics(terms, _expected_counts(sums, shape, beta_T, n_jobs))
+    return Posterior(lam, nu2), Statistics(terms, _expected_counts(sums, beta_T, n_jobs))
+
+
+def _topics_of(words: np.ndarray, beta_T: Array) -> tuple[np.ndarray, Array]:
+    """Words by their rows in padded topics, and these; where words are few, the topics are of them alone."""
+    if len(words) < len(beta_T):
+        few, rows = np.unique(words, return_inverse=True)
+        words, beta_T = rows.astype(words.dtype), beta_T[few]
+    topics = _hot.padded_zeros(*beta_T.shape)
+    topics[:, : beta_T.shape[1]] = beta_T
+    return words, topics
 
 
 def _n_shards(counts: csr_matrix) -> int:
@@ -142,15 +155,14 @@ def _n_shards(counts: csr_matrix) -> int:
     return int(np.clip(counts.nnz // MIN_SHARD, 1, most))
 
 
-def _expected_counts(
-    sums: list[Array], shape: tuple[int, int], beta_T: Array, n_jobs: int | None
-) -> Array:
-    """beta_T times the sum of the shards' sums, always in the same order."""
-    total = np.zeros(shape)
+def _expected_counts(sums: list[Array], beta_T: Array, n_jobs: int | None) -> Array:
+    """beta_T times the sum of the shards' sums, always in the same order; empty where nothing was summed."""
+    K = beta_T.shape[1]
+    total = np.zeros((len(sums[0]) if sums else 0, K))
 
     def add(rows: slice, _: Callable[[], None]) -> None:
         for part in sums:
-            total[rows] += part[rows]
+            total[rows] += part[rows, :K]
         total[rows] *= beta_T[rows]
 
     ordered_map(add, blocks(0, len(total), max(len(total) // FEW_SHARDS, 1)), n_jobs)
@@ -158,13 +170,17 @@ def _expected_counts(
 
 
 def _shared_precision(prior: Prior) -> tuple[Array, Array]:
-    """The one precision P, and (n_levels, K + 2, K) inverses of P + level I, row sums and diagonals below."""
-    P = (prior.T * prior.weight) @ prior.T.T
-    P = 0.5 * (P + P.T)
-    levels = _hot.LEVELS * np.trace(P) / len(P)
-    inverses = np.linalg.inv(P + levels[:, None, None] * np.eye(len(P)))
-    diagonals = np.diagonal(inverses, axis1=1, axis2=2)[:, None]
-    return P, np.concatenate([inverses, inverses.sum(1, keepdims=True), diagonals], axis=1)
+    """The one precision P, and (n_levels, K + 2, K) inverses of P + level I, row sums and diagonals below; padded."""
+    K = len(prior.T)
+    precision = (prior.T * prior.weight) @ prior.T.T
+    P, resolvents = _hot.padded_zeros(K, K), _hot.padded_zeros(len(_hot.LEVELS), K + 2, K)
+    P[:, :K] = 0.5 * (precision + precision.T)
+    levels = _hot.LEVELS * np.trace(P) / K
+    inverses = np.linalg.inv(P[:, :K] + levels[:, None, None] * np.eye(K))
+    resolvents[:, :K, :K] = inverses
+    resolvents[:, K, :K] = inverses.sum(1)
+    resolvents[:, K + 1, :K] = np.diagonal(inverses, axis1=1, axis2=2)
+    return P, resolvents
 
 
 def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
@@ -173,11 +189,8 @@ def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
 
     def run(rows: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
-        work = np.empty((5 + 2 * RULES.nodes.shape[1], theta.shape[1]))
-        bits = work[0].view(np.int64)
-        _hot.expected_softmax(
-            posterior.lam[rows], posterior.nu2[rows], RULES, theta[rows], work, bits
-        )
+        work = _hot.padded_zeros(4 + 2 * RULES.nodes.shape[1], theta.shape[1])
+        _hot.expected_softmax(posterior.lam[rows], posterior.nu2[rows], RULES, theta[rows], work)
 
     ordered_map(run, even_blocks(len(theta)), n_jobs)
     return theta

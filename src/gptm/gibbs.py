@@ -46,7 +46,7 @@ class Chain:
         seeds: Array | None = None,
     ):
         self._shape = (*counts.shape, n_components)
-        self._columns = -(-n_components // _hot.LANES) * _hot.LANES  # of counts; loops read so many
+        self._columns = _hot.padded(n_components)  # of counts; loops read so many
         self._docs, self._words = _tokens(counts)
         n_tokens = len(self._docs)
         self._topics = (

@@ -10,7 +10,7 @@ All that the parameters need of D documents are K x K forms of the residuals a_i
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dsygvd
+from scipy.linalg.lapack import dpotrf, dsygvd, dtrtri
 
 from gptm._types import Array
 from gptm.operators import Operator, View
@@ -36,8 +36,16 @@ class Means(NamedTuple):
 
 
 def diagonalise(Sigma: Array, B: Array) -> Basis:
-    """T and b with T' Sigma T = I and T' B T = diag(b): a generalised eigenproblem of size K."""
-    b, T, failed = dsygvd(B, Sigma)  # without the checks of `eigh`, which take as long again
+    """T and b with T' Sigma T = I and T' B T = diag(b): a generalised eigenproblem of size K.
+
+    Without a kernel any root of the precision does.
+    """
+    # Without the checks of `eigh` and `cholesky`, which take as long again.
+    if B.any():
+        b, T, failed = dsygvd(B, Sigma)
+    else:
+        L, failed = dpotrf(Sigma, lower=True)
+        b, T = np.zeros(len(B)), dtrtri(L, lower=True)[0].T
     if failed or not np.isfinite(B + Sigma).all():
         raise np.linalg.LinAlgError("the topic covariance must be finite and positive definite")
     return Basis(np.ascontiguousarray(T), T.T @ Sigma, np.maximum(b, 0.0))

@@ -8,28 +8,38 @@ What other loops call is inlined (`forceinline`). Else a process that compiles t
 would run different copies of the same function, whose last bits differ.
 """
 
-from gptm._hot.algebra import add_rows, cholesky, dot, inverse, product, weighted_precision
+from gptm._hot.algebra import (
+    add_rows,
+    cholesky,
+    inverse,
+    product,
+    shifted_exp,
+    summed,
+    weighted_precision,
+)
 from gptm._hot.direction import LEVELS, level_of, newton_direction
-from gptm._hot.documents import document_block, optimise_document, shifted_exp
-from gptm._hot.exponential import exponential
-from gptm._hot.gibbs import choose, gibbs_sweep, next_uniform
-from gptm._hot.guess import guess_block
+from gptm._hot.documents import ANYTHING, NOWHERE, document_block, optimise_document
+from gptm._hot.gibbs import choose, gibbs_sweep, next_uniform, weigh
+from gptm._hot.guess import guess_document
 from gptm._hot.information import word_statistics
-from gptm._hot.lanes import LANES, weigh
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
 from gptm._hot.scratch import Scratch
 from gptm._hot.softmax import Rules, expected_softmax
 from gptm._hot.variances import settle_nu2, solve_nu2
+from gptm._hot.vectors import LANES, padded, padded_zeros
 from gptm._hot.words import (
     add_expected_counts,
     expected_topics,
     log_likelihood,
+    take_words,
     word_norms,
 )
 
 __all__ = [
+    "ANYTHING",
     "LANES",
     "LEVELS",
+    "NOWHERE",
     "Rules",
     "Scratch",
     "add_expected_counts",
@@ -37,12 +47,10 @@ __all__ = [
     "cholesky",
     "choose",
     "document_block",
-    "dot",
     "expected_softmax",
     "expected_topics",
-    "exponential",
     "gibbs_sweep",
-    "guess_block",
+    "guess_document",
     "inverse",
     "keep_nearest",
     "level_of",
@@ -53,10 +61,14 @@ __all__ = [
     "newton_direction",
     "next_uniform",
     "optimise_document",
+    "padded",
+    "padded_zeros",
     "product",
     "settle_nu2",
     "shifted_exp",
     "solve_nu2",
+    "summed",
+    "take_words",
     "weigh",
     "weighted_precision",
     "word_norms",

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from gptm._hot.exponential import exp
 from gptm._hot.settings import FAST, inlined
+from gptm._hot.vectors import LANES, get, greatest, larger, put, spread, total
 
 
 @inlined(fastmath=FAST)
@@ -21,28 +23,12 @@ def cholesky(A, L):
 
 
 @inlined(fastmath=FAST)
-def dot(a, b):
-    """The sum of a * b."""
-    s = 0.0
-    for i in range(a.shape[0]):
-        s += a[i] * b[i]
-    return s
-
-
-@inlined(fastmath=FAST)
-def total(a):
-    """The sum of a."""
+def summed(a):
+    """The sum of a, of any length."""
     s = 0.0
     for i in range(a.shape[0]):
         s += a[i]
     return s
-
-
-@inlined(fastmath=FAST)
-def add_four(a, b, c, d, of_a, of_b, of_c, of_d, out):
-    """Add four rows times a weight each to `out`, which is read and written once for all of them."""
-    for i in range(out.shape[0]):
-        out[i] += of_a * a[i] + of_b * b[i] + of_c * c[i] + of_d * d[i]
 
 
 @inlined()
@@ -64,8 +50,17 @@ def weights_of_four(weights, n, last):
 
 
 @inlined(fastmath=FAST)
+def add_four(a, b, c, d, of_a, of_b, of_c, of_d, out):
+    """Add four padded rows times a weight each to `out`, which is read and written once for all of them."""
+    for i in range(0, out.shape[0], LANES):
+        two = get(a, i) * of_a + get(b, i) * of_b
+        two += get(c, i) * of_c + get(d, i) * of_d
+        put(out, i, get(out, i) + two)
+
+
+@inlined(fastmath=FAST)
 def add_rows(A, rows, weights, out):
-    """Add weights @ A[rows] to `out`."""
+    """Add weights @ A[rows] to `out`; all rows are padded."""
     last = rows.shape[0] - 1
     for n in range(0, last + 1, 4):
         a, b, c, d = next_four(n, last)
@@ -74,15 +69,35 @@ def add_rows(A, rows, weights, out):
 
 
 @inlined(fastmath=FAST)
-def product(A, x, out):
-    """Fill `out` with A x; A is symmetric, and may have more rows than columns."""
-    last = x.shape[0] - 1
-    for i in range(last + 1):
-        out[i] = 0.0
-    for n in range(0, last + 1, 4):
+def product(A, K, x, out):
+    """Fill `out` with x @ A[:K], which is A x where A is symmetric; rows are padded, and may be more than K."""
+    clear(out)
+    last = K - 1
+    for n in range(0, K, 4):
         a, b, c, d = next_four(n, last)
         of_a, of_b, of_c, of_d = weights_of_four(x, n, last)
         add_four(A[a], A[b], A[c], A[d], of_a, of_b, of_c, of_d, out)
+
+
+@inlined(fastmath=FAST)
+def shifted_exp(x, out):
+    """Fill `out` with exp(x - max x), at least exp(-700); return max x and the sum of `out`. Rows are padded."""
+    high = spread(-np.inf)
+    for i in range(0, x.shape[0], LANES):
+        high = larger(high, get(x, i))
+    shift, sums = greatest(high), spread(0.0)
+    for i in range(0, x.shape[0], LANES):
+        e = exp(get(x, i) - shift)
+        put(out, i, e)
+        sums += e
+    return shift, total(sums)
+
+
+@inlined()
+def clear(out):
+    """Fill a padded row with zeros."""
+    for i in range(0, out.shape[0], LANES):
+        put(out, i, spread(0.0))
 
 
 @inlined(fastmath=FAST)

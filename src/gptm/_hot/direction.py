@@ -8,8 +8,9 @@ topics beyond need a small system of their own (Woodbury). One product with R is
 
 import numpy as np
 
-from gptm._hot.algebra import add_rows, product, total
+from gptm._hot.algebra import add_rows, product
 from gptm._hot.settings import FAST, inlined
+from gptm._hot.vectors import LANES, get, put, spread, total, where_above
 
 LEVELS = np.array([0.0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0])  # times the mean of diag P
 # A topic counts on its own where its curvature beyond the level, times its variance, is more than this.
@@ -17,19 +18,25 @@ _BEYOND = 1.0
 
 
 @inlined(fastmath=FAST)
-def level_of(e, N, levels):
-    """Which of the ascending levels suits a document: about the curvature of topics that hardly occur."""
-    K = e.shape[0]
-    mass = total(e)
-    mean = mass / K
-    few, rare = 0, 0.0
-    for i in range(K):
-        if e[i] < mean:
-            few += 1
-            rare += e[i]
+def level_of(e, K, N, levels):
+    """Which of the ascending levels suits a document: about the curvature of topics that hardly occur.
+
+    `e` is exp(lam) of K topics, up to a factor, in a padded row.
+    """
+    mass = spread(0.0)
+    for i in range(0, e.shape[0], LANES):
+        mass += get(e, i)
+    whole = total(mass)
+    mean, none = spread(whole / K), spread(0.0)
+    frequent = rare = none
+    for i in range(0, e.shape[0], LANES):
+        x = get(e, i)
+        frequent += where_above(mean, x, none, spread(1.0))  # not what pads the row
+        rare += where_above(mean, x, x, none)
+    few = K - total(frequent)
     level = 0
-    if few > 0:
-        curvature = 0.5 * N * rare / (few * mass)
+    if few > 0.0:
+        curvature = 0.5 * N * total(rare) / (few * whole)
         while level + 1 < levels.shape[0] and levels[level + 1] <= curvature:
             level += 1
     return level
@@ -42,19 +49,23 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     The matrix that is inverted is A - share u u'/N with A = P + level I + diag d: d_i = share t_i - level for
     the chosen topics and zero for others, u = t for the chosen ones and at most level / share for others, which keeps
     it positive definite. `chosen` (K,) takes topics; `work` (4, K) and `L` (K, K) are scratch. Returns
-    how many are chosen.
+    how many are chosen. All rows of topics are padded, with zeros in R, t and g.
     """
-    K = g.shape[0]
+    K = chosen.shape[0]
     d, z, v, weights = work[0], work[1], work[2], work[3]
-    product(R, g, x)
-    n, rest, sum_x, whole = 0, 0.0, 0.0, 0.0
+    product(R, K, g, x)
+    n, rest = 0, 0.0
+    sums, wholes = spread(0.0), spread(0.0)
+    for i in range(0, x.shape[0], LANES):
+        sums += get(x, i)
+        wholes += get(R[K], i)
+        put(d, i, get(t, i) * share - level)
+        put(z, i, get(d, i) * get(R[K + 1], i))
+    sum_x, whole = total(sums), total(wholes)
     for i in range(K):
-        sum_x += x[i]
-        whole += R[K, i]
-        beyond = share * t[i] - level
-        if beyond * R[K + 1, i] > _BEYOND:
+        if z[i] > _BEYOND:
             chosen[n] = i
-            d[n] = beyond
+            d[n] = d[i]
             n += 1
         else:
             rest += t[i]
@@ -100,12 +111,12 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
         pull = share * (ux + factor * uy) / N
     for a in range(n):
         weights[a] = factor * (t[chosen[a]] - base - v[a]) - z[a]
-    for i in range(K):
-        x[i] += factor * base * R[K, i]
+    for i in range(0, x.shape[0], LANES):
+        put(x, i, get(x, i) + get(R[K], i) * (factor * base))
     add_rows(R, chosen[:n], weights[:n], x)
     # P x = g - level x - d x + share u u'x / N
-    for i in range(K):
-        Px[i] = g[i] - level * x[i] + pull * base
+    for i in range(0, x.shape[0], LANES):
+        put(Px, i, get(g, i) - get(x, i) * level + pull * base)
     for a in range(n):
         c = chosen[a]
         Px[c] += pull * (t[c] - base) - d[a] * x[c]

@@ -2,15 +2,18 @@
 
 import numpy as np
 
-from gptm._hot.algebra import dot, inverse, product, total, weighted_precision
+from gptm._hot.algebra import inverse, product, shifted_exp, summed, weighted_precision
 from gptm._hot.direction import LEVELS, level_of, newton_direction
-from gptm._hot.exponential import exponential
+from gptm._hot.exponential import exp
+from gptm._hot.guess import guess_document
 from gptm._hot.settings import FAST, inlined, loop
 from gptm._hot.variances import settle_nu2
+from gptm._hot.vectors import LANES, get, greatest, larger, put, spread, total
 from gptm._hot.words import (
     add_expected_counts,
     expected_topics,
     log_likelihood,
+    take_words,
     word_norms,
 )
 
@@ -18,25 +21,15 @@ from gptm._hot.words import (
 # topics (Louis). It differs between documents, but reckoning with each one's own brought no more than this one number.
 SHARE = 0.4
 _IDLE = 1e-12  # nats per token: a step that promises less is hardly more than rounding
-
-
-@inlined(fastmath=FAST)
-def shifted_exp(lam, out, scratch, bits):
-    """Fill `out` with exp(lam - max lam), at least exp(-700), and return max lam."""
-    shift = lam[0]
-    for i in range(1, lam.shape[0]):
-        shift = max(shift, lam[i])
-    argument, power = scratch[0], scratch[1]
-    for i in range(lam.shape[0]):
-        argument[i] = lam[i] - shift
-    exponential(argument, out, power, bits)
-    return shift
+# What pads the rows: a topic that no document has, at its prior, so that nothing pulls on it.
+NOWHERE, ANYTHING = -1e300, 1.0  # lam and m; nu2 and p
 
 
 @inlined(fastmath=FAST)
 def optimise_document(
     words,
     counts,
+    N,
     m,
     P,
     p,
@@ -58,73 +51,100 @@ def optimise_document(
     The last one promises less than `tol` nats per token. `expected` (V, K), unless empty, has the expected counts of a
     `bounded` document added, see `add_expected_counts`.
 
-    p is diag P, and R[j] (K + 2, K) is (P + levels[j] I)^-1 with its row sums and its diagonal below.
+    N is the sum of the counts, p is diag P, and R[j] (K + 2, K) is (P + levels[j] I)^-1 with its row sums and its
+    diagonal below. All rows of topics are padded: lam and m with `NOWHERE`, nu2 and p with `ANYTHING`, everything else
+    with zeros. So are words and counts, see `take_words`, which fills the first row of `scratch.words` as well.
     """
-    K = lam.shape[0]
-    work, bits, per_word = scratch.topics, scratch.bits, scratch.words
-    pair = work[:2]
+    K, work = P.shape[0], scratch.topics
     # One by one: rows that are unpacked together count as not contiguous.
-    n, e, e_new, half, t = work[2], work[3], work[4], work[5], work[6]
-    g, x, Px, pull = work[7], work[8], work[9], work[10]
-    norms, norms_new = per_word[0, : words.shape[0]], per_word[1, : words.shape[0]]
-    ratios = per_word[2, : words.shape[0]]
-    N = total(counts)
+    n, e, e_new, half, t = work[0], work[1], work[2], work[3], work[4]
+    g, x, Px, pull, old = work[5], work[6], work[7], work[8], work[9]
+    rows = range(0, lam.shape[0], LANES)
+    norms, others = scratch.words[0, : counts.shape[0]], scratch.words[1, : counts.shape[0]]
 
-    shift = shifted_exp(lam, e, pair, bits)
-    for i in range(K):
-        x[i] = lam[i] - m[i]
-    product(P, x, pull)
-    for i in range(K):
-        pair[0, i] = 0.5 * nu2[i]
-    exponential(pair[0], half, pair[1], bits)
-    zeta = dot(e, half)
-    level = level_of(e, N, levels)
+    shift, _ = shifted_exp(lam, e)
+    zetas = spread(0.0)
+    for i in rows:
+        put(x, i, get(lam, i) - get(m, i))
+        put(half, i, exp(get(nu2, i) * 0.5))
+        zetas += get(e, i) * get(half, i)
+    zeta = total(zetas)
+    product(P, K, x, pull)
+    level = level_of(e, K, N, levels)
     enough, idle = tol * max(N, 1.0), min(tol, _IDLE) * max(N, 1.0)
     rounding = 1e-15 * N
     inner = 0
     while inner < max_inner:
         inner += 1
         expected_topics(words, counts, e, beta_T, norms, n)
-        per = N / zeta
-        for i in range(K):
-            t[i] = per * e[i]
-        moved = settle_nu2(p, t, nu2, half, g, pair, bits)
-        zeta = dot(e, half)
-        per = N / zeta
-        for i in range(K):
-            t[i] = per * e[i] * half[i]
-            g[i] = n[i] - t[i] - pull[i]
+        for i in rows:
+            put(t, i, get(e, i) * (N / zeta))
+        moved = settle_nu2(p, t, nu2, half, old)
+        zetas = spread(0.0)
+        for i in rows:
+            zetas += get(e, i) * get(half, i)
+        zeta = total(zetas)
+        for i in rows:
+            of_t = get(e, i) * get(half, i) * (N / zeta)
+            put(t, i, of_t)
+            put(g, i, get(n, i) - of_t - get(pull, i))
         newton_direction(
-            R[level], levels[level], t, SHARE, N, g, x, Px, scratch.chosen, work[12:16], work[16:]
+            R[level],
+            levels[level],
+            t,
+            SHARE,
+            N,
+            g,
+            x,
+            Px,
+            scratch.chosen,
+            work[10:14],
+            scratch.small,
         )
-        promise = dot(x, g)
+        promises = towards = along = curved = spread(0.0)
+        for i in rows:
+            of_x = get(x, i)
+            promises += of_x * get(g, i)
+            towards += of_x * get(n, i)
+            along += of_x * get(pull, i)
+            curved += of_x * get(Px, i)
+        promise = total(promises)
         if not promise > idle:
             if moved > enough:
                 continue  # lam is where it should be; nu2 and zeta still settle with each other
             break
-        towards, along, curved = dot(x, n), dot(x, pull), dot(x, Px)
+        by_phi, slope, bend = total(towards), total(along), total(curved)
         step = 1.0
         while True:
-            for i in range(K):
-                g[i] = lam[i] + step * x[i]
-            shift_new = shifted_exp(g, e_new, pair, bits)
-            zeta_new = dot(e_new, half)
+            high = spread(-np.inf)
+            for i in rows:
+                there = get(lam, i) + get(x, i) * step
+                put(g, i, there)
+                high = larger(high, there)
+            shift_new, zetas = greatest(high), spread(0.0)
+            for i in rows:
+                of_e = exp(get(g, i) - shift_new)
+                put(e_new, i, of_e)
+                zetas += of_e * get(half, i)
+            zeta_new = total(zetas)
             gain = -N * (np.log(zeta_new / zeta) + shift_new - shift) - step * (
-                along + 0.5 * step * curved
+                slope + 0.5 * step * bend
             )
             # With phi as it is, a lower bound of what the words gain, their likelihood need not be known.
-            if gain + step * towards >= -rounding:
+            if gain + step * by_phi >= -rounding:
                 break
-            word_norms(words, e_new, beta_T, norms_new)
-            gain += log_likelihood(counts, norms_new) - log_likelihood(counts, norms)
+            for w in range(0, counts.shape[0], LANES):
+                put(others, w, get(norms, w))  # with what pads them
+            word_norms(words, e_new, beta_T, others)
+            gain += log_likelihood(counts, others) - log_likelihood(counts, norms)
             if gain + N * (shift_new - shift) >= -rounding or step < 1e-6:
                 break
             step *= 0.5
         if step < 1e-6:  # the promise is below rounding: stay
             break
-        for i in range(K):
-            lam[i] = g[i]
-            pull[i] += step * Px[i]
+        for i in rows:
+            put(lam, i, get(g, i))
+            put(pull, i, get(pull, i) + get(Px, i) * step)
         shift, zeta = shift_new, zeta_new
         e, e_new = e_new, e
         if not max(moved, promise) > enough:  # after the step: it was there already
@@ -133,9 +153,9 @@ def optimise_document(
         return 0.0, inner
     word_norms(words, e, beta_T, norms)
     if expected.shape[0] > 0:
-        for w in range(words.shape[0]):
-            ratios[w] = counts[w] / norms[w]
-        add_expected_counts(words, ratios, e, expected)
+        for w in range(0, counts.shape[0], LANES):
+            put(others, w, get(counts, w) / get(norms, w))
+        add_expected_counts(words, others, e, expected)
     return log_likelihood(counts, norms) - N * np.log(zeta), inner
 
 
@@ -152,6 +172,7 @@ def document_block(
     beta_T,
     lam,
     nu2,
+    guess,
     max_inner,
     tol,
     terms,
@@ -162,43 +183,60 @@ def document_block(
 
     The prior precision P of document d is T diag(weight[d]) T'; or `precision`, unless that is empty, for all of them,
     and `resolvents` are then (P + level I)^-1, with row sums and diagonal below, for each of `LEVELS` times the mean of
-    diag P. `terms` (n,) takes the words and normaliser terms, unless it is empty.
+    diag P. `lam` and `nu2` (n, K) are where documents start; with `guess`, they are its priors, which
+    `guess_document` leaves first. `terms` (n,) takes the words and normaliser terms, unless it is empty. Rows of
+    beta_T, precision, resolvents and expected are padded.
     """
     shared, bounded = precision.shape[0] > 0, terms.shape[0] > 0
     P = precision if shared else scratch.precision
     R = resolvents if shared else scratch.resolvent
-    levels, e, p = scratch.levels, scratch.topics[2], scratch.topics[11]
+    levels, K = scratch.levels, lam.shape[1]
+    n, e, p = scratch.topics[0], scratch.topics[1], scratch.topics[14]
+    own_m, own_lam = scratch.topics[15], scratch.topics[16]
+    own_nu2 = scratch.topics[17]
     if shared:
         take_diagonal(P, p, levels)
     inner = 0
     for d in range(lam.shape[0]):
         row = slice(indptr[d], indptr[d + 1])
-        words, counts = indices[row], data[row]
+        n_words, length = take_words(
+            indices[row], data[row], scratch.indices, scratch.words[2], scratch.words[0]
+        )
+        words, counts = scratch.indices[:n_words], scratch.words[2, :length]
+        N = summed(data[row])
+        take_in(m[d], own_m, NOWHERE)
+        take_in(lam[d], own_lam, NOWHERE)
+        take_in(nu2[d], own_nu2, ANYTHING)
+        if guess:
+            guess_document(words, counts, N, beta_T, own_lam, own_nu2, e, n, scratch.words[0])
         if not shared:
             levels = scratch.levels
             weighted_precision(T, weight[d], P)
             take_diagonal(P, p, levels)
-            shifted_exp(lam[d], e, scratch.topics[:2], scratch.bits)
-            j = level_of(e, total(counts), levels)
+            shifted_exp(own_lam, e)
+            j = level_of(e, K, N, levels)
             levels = levels[j : j + 1]
-            resolvent(P, levels[0], scratch.topics[16:], R[0])
+            resolvent(P, levels[0], scratch.small, R[0])
         term, used = optimise_document(
             words,
             counts,
-            m[d],
+            N,
+            own_m,
             P,
             p,
             R,
             levels,
             beta_T,
-            lam[d],
-            nu2[d],
+            own_lam,
+            own_nu2,
             max_inner,
             tol,
             bounded,
             expected,
             scratch,
         )
+        for i in range(K):
+            lam[d, i], nu2[d, i] = own_lam[i], own_nu2[i]
         inner += used
         if bounded:
             terms[d] = term
@@ -206,13 +244,27 @@ def document_block(
 
 
 @inlined()
+def take_in(source, row, rest):
+    """Copy to a padded row, which goes on with `rest`."""
+    K = source.shape[0]
+    for i in range(K):
+        row[i] = source[i]
+    for i in range(K, row.shape[0]):
+        row[i] = rest
+
+
+@inlined()
 def take_diagonal(P, p, levels):
-    """Fill `p` with diag P, and `levels` with `LEVELS` times its mean."""
-    for i in range(P.shape[0]):
+    """Fill the padded `p` with diag P, and `levels` with `LEVELS` times its mean."""
+    K = P.shape[0]
+    trace = 0.0
+    for i in range(K):
         p[i] = P[i, i]
-    unit = total(p) / P.shape[0]
+        trace += p[i]
+    for i in range(K, p.shape[0]):
+        p[i] = ANYTHING
     for j in range(levels.shape[0]):
-        levels[j] = LEVELS[j] * unit
+        levels[j] = LEVELS[j] * trace / K
 
 
 @inlined()

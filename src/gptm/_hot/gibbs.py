@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gptm._hot.lanes import LANES, weigh
 from gptm._hot.settings import FAST, inlined, loop
+from gptm._hot.vectors import LANES, get, put, total
 
 _LOOKS = 1024  # at the sizes of the topics in a sweep; between two looks they hardly change
 _ONE, _NONE = np.float32(1.0), np.float32(0.0)
@@ -18,6 +18,14 @@ def next_uniform(state):
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
     return state, (z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@inlined()
+def weigh(doc, word, inverse, alpha, eta, first, weights):
+    """Fill eight `weights`, from `first` on, with (doc + alpha) (word + eta) inverse; return their sum."""
+    x = (get(doc, first) + alpha) * (get(word, first) + eta) * get(inverse, first)
+    put(weights, first, x)
+    return total(x)
 
 
 @inlined(fastmath=FAST)

@@ -5,29 +5,33 @@ from typing import NamedTuple
 import numpy as np
 
 from gptm._hot.direction import LEVELS
+from gptm._hot.vectors import padded, padded_zeros
+
+TOPIC_ROWS = 18
 
 
 class Scratch(NamedTuple):
-    """Arrays for one thread; what is in them before and after a loop is of no use."""
+    """Arrays for one thread; what is in them before and after a loop is of no use, but for zeros that pad rows."""
 
-    topics: np.ndarray  # (16 + K, K)
-    bits: np.ndarray  # (K,) the second row of `topics`, as integers
+    topics: np.ndarray  # (TOPIC_ROWS, K, padded)
+    small: np.ndarray  # (K, K)
     chosen: np.ndarray  # (K,) topics
     levels: np.ndarray  # (number of levels,)
-    words: np.ndarray  # (3, words of the longest document)
-    precision: np.ndarray  # (K, K)
-    resolvent: np.ndarray  # (1, K + 2, K)
+    indices: np.ndarray  # (words of the longest document, padded)
+    words: np.ndarray  # (3, the same)
+    precision: np.ndarray  # (K, K padded)
+    resolvent: np.ndarray  # (1, K + 2, K padded)
 
     @classmethod
     def of(cls, K: int, longest: int) -> "Scratch":
         """For K topics and documents of at most `longest` distinct words."""
-        topics = np.zeros((16 + K, K))
         return cls(
-            topics,
-            topics[1].view(np.int64),
+            padded_zeros(TOPIC_ROWS, K),
+            np.empty((K, K)),
             np.empty(K, dtype=np.int64),
             np.empty(len(LEVELS)),
-            np.empty((3, longest)),
-            np.empty((K, K)),
-            np.empty((1, K + 2, K)),
+            np.empty(padded(longest), dtype=np.int64),
+            padded_zeros(3, longest),
+            padded_zeros(K, K),
+            padded_zeros(1, K + 2, K),
         )

@@ -4,14 +4,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gptm._hot.exponential import exponential
+from gptm._hot.exponential import exp
 from gptm._hot.settings import FAST, TINY, inlined, loop
+from gptm._hot.vectors import (
+    LANES,
+    get,
+    greatest,
+    larger,
+    put,
+    spread,
+    total,
+    where_above,
+    whole_product,
+)
 
 _NOTHING = 1e-7  # share of the integral that may be left out
 _SQUARES = 32  # in a row: each doubles the rounding error
 # How much less the width of a topic counts for each nat by which its mean share is below the largest: errors of
 # topics that hardly occur are small whatever the rule.
 _DISCOUNT = 0.1
+_WIDEST = 100.0  # standard deviation: softmax is 0 or 1 there, and exp must not overflow
+_NOWHERE = -1e300  # logits that pad the rows
 # On the left the integrand is a t + b t^2 + c t^3. These weights of the first three points t, 2t and 4t make up for all
 # that the trapezoid rule would have at t/2, t/4, ...
 _ENDS = (64 / 21, 8 / 21, 22 / 21)
@@ -28,7 +41,7 @@ class Rules(NamedTuple):
 
 
 @loop(fastmath=FAST)
-def expected_softmax(lam, nu2, rules, out, work, bits):
+def expected_softmax(lam, nu2, rules, out, work):
     """Fill `out` (n, K) with E[softmax(eta)] for eta ~ N(lam[d], diag nu2[d]), row by row.
 
     With 1/S = integral of exp(-t S) over t > 0, S = sum_j exp(eta_j), the expectation falls apart into
@@ -40,87 +53,86 @@ def expected_softmax(lam, nu2, rules, out, work, bits):
     analytic and falls off on both sides. From one t to the next it doubles, which keeps the relative error below 1e-6
     and makes exp(-t exp(eta)) the square of what it was. Symmetric in the topics, no sampling.
 
-    `work` (5 + 2 * most nodes, K) is scratch, and `bits` its first row as integers.
+    `work` (4 + 2 * most nodes, K, padded) is scratch.
     """
-    D, K = lam.shape
-    most = rules.nodes.shape[1]
-    power, argument, sd, survive, slope = work[0], work[1], work[2], work[3], work[4]
-    exp_eta, part = work[5 : 5 + most], work[5 + most :]
-    for d in range(D):
+    K, most = lam.shape[1], rules.nodes.shape[1]
+    mean, sd, slopes, sums = work[0], work[1], work[2], work[3]
+    exp_eta, part = work[4 : 4 + most], work[4 + most :]
+    rows = range(0, sd.shape[0], LANES)
+    for i in range(K, sd.shape[0]):
+        sd[i] = 0.0
+    for d in range(lam.shape[0]):
         shift = lam[d, 0]
         for i in range(1, K):
             shift = max(shift, lam[d, i])
         for i in range(K):
-            sd[i] = min(np.sqrt(nu2[d, i]), 100.0)  # softmax is 0 or 1 there; exp must not overflow
-            out[d, i] = 0.0
-        rule = _rule_of(lam[d], sd, rules.limits, argument, slope, power, bits)
+            mean[i] = lam[d, i] - shift
+            sd[i] = min(np.sqrt(nu2[d, i]), _WIDEST)
+        for i in range(K, sd.shape[0]):
+            mean[i] = _NOWHERE
+        rule = _rule_of(mean, sd, rules.limits)
         G, nodes, weights = rules.size[rule], rules.nodes[rule], rules.weights[rule]
-        mean_S = 0.0
+        mean_S = spread(0.0)
         for g in range(G):
-            for i in range(K):
-                argument[i] = lam[d, i] - shift + sd[i] * nodes[g]
-            exponential(argument, exp_eta[g], power, bits)
-            for i in range(K):
-                mean_S += weights[g] * exp_eta[g, i]
+            for i in rows:
+                e = exp(get(mean, i) + get(sd, i) * nodes[g])
+                put(exp_eta[g], i, e)
+                mean_S += e * weights[g]
+        for i in rows:
+            put(sums, i, spread(0.0))
         # On the right, nothing is left once the product vanishes.
-        t = rules.first[rule] / mean_S
+        t = rules.first[rule] / total(mean_S)
         product = 1.0
         step = 0
         while product > _NOTHING:
             if step % _SQUARES == 0:
                 for g in range(G):
-                    _fall(t, exp_eta[g], argument, part[g], power, bits)
-            for i in range(K):
-                survive[i] = TINY
-                slope[i] = 0.0
-            for g in range(G):
-                weight, now, factor = weights[g], part[g], exp_eta[g]
-                for i in range(K):
-                    weighted = weight * now[i]
-                    survive[i] += weighted
-                    slope[i] += weighted * factor[i]
-                    now[i] *= now[i]
-            product = 1.0
-            for i in range(K):
-                product *= survive[i]
+                    _fall(t, exp_eta[g], part[g])
+            products = spread(1.0)
+            for i in rows:
+                survive, slope = spread(TINY), spread(0.0)
+                for g in range(G):
+                    now = get(part[g], i)
+                    weighted = now * weights[g]
+                    survive += weighted
+                    slope += weighted * get(exp_eta[g], i)
+                    put(part[g], i, now * now)
+                products *= survive
+                put(slopes, i, slope / survive)
+            product = whole_product(products)
             height = t * product * (_ENDS[step] if step < 3 else 1.0)
-            for i in range(K):
-                out[d, i] += height * (slope[i] / survive[i])
+            for i in rows:
+                put(sums, i, get(sums, i) + get(slopes, i) * height)
             t *= 2.0
             step += 1
-        total = 0.0
+        whole = spread(0.0)
+        for i in rows:
+            whole += get(sums, i)
+        scale = 1.0 / total(whole)
         for i in range(K):
-            total += out[d, i]
-        for i in range(K):
-            out[d, i] /= total
+            out[d, i] = sums[i] * scale
 
 
 @inlined(fastmath=FAST)
-def _rule_of(lam, sd, limits, argument, share, power, bits):
+def _rule_of(mean, sd, limits):
     """The first rule for the widest of the topics; a small share discounts a topic's width."""
-    K = lam.shape[0]
-    largest = -np.inf
-    for i in range(K):
-        argument[i] = lam[i] + 0.5 * sd[i] * sd[i]  # E[exp(eta)], up to a factor
-        largest = max(largest, argument[i])
-    for i in range(K):
-        argument[i] = _DISCOUNT * (argument[i] - largest)
-    exponential(argument, share, power, bits)
-    width = 0.0
-    for i in range(K):
-        width = max(width, sd[i] * share[i])
-    rule = 0
-    while rule + 1 < limits.shape[0] and width > limits[rule]:
+    high, width = spread(-np.inf), spread(0.0)
+    for i in range(0, sd.shape[0], LANES):
+        high = larger(high, get(mean, i) + get(sd, i) * get(sd, i) * 0.5)  # log E[exp(eta)]
+    largest = greatest(high)
+    for i in range(0, sd.shape[0], LANES):
+        share = get(mean, i) + get(sd, i) * get(sd, i) * 0.5 - largest
+        width = larger(width, get(sd, i) * exp(share * _DISCOUNT))
+    widest, rule = greatest(width), 0
+    while rule + 1 < limits.shape[0] and widest > limits[rule]:
         rule += 1
     return rule
 
 
 @inlined(fastmath=FAST)
-def _fall(t, exp_eta, argument, out, power, bits):
+def _fall(t, exp_eta, out):
     """Fill `out` with exp(-t exp_eta)."""
-    for i in range(out.shape[0]):
-        argument[i] = -t * exp_eta[i]
-    exponential(argument, out, power, bits)
-    for i in range(out.shape[0]):
+    for i in range(0, out.shape[0], LANES):
+        x = get(exp_eta, i) * -t
         # Below its limit the exponential is not zero, but e^-700 times e^600 has to be.
-        out[i] = out[i] if argument[i] > -600.0 else 0.0
+        put(out, i, where_above(x, spread(-600.0), exp(x), spread(0.0)))

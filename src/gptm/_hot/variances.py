@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from gptm._hot.exponential import exponential
+from gptm._hot.exponential import exp
 from gptm._hot.settings import FAST, inlined
+from gptm._hot.vectors import LANES, get, greatest, larger, put, smaller, spread, total
 
 _STEPS = 6  # for all topics at once, before each gets the care that it needs
 # Beyond this steps are short though the root is far, and exponentials may overflow.
@@ -34,41 +35,41 @@ def solve_nu2(p, t0, start):
 
 
 @inlined(fastmath=FAST)
-def settle_nu2(p, t0, nu2, half, old, scratch, bits):
+def settle_nu2(p, t0, nu2, half, old):
     """Take nu2 of all topics near the roots of `solve_nu2`, and `half`, which is exp(nu2 / 2), with them.
 
-    From where the last call stopped, one or two steps in vector instructions do. After the first, all are on
+    From where the last call stopped, one or two steps for eight topics at a time do. After the first, all are on
     the right of their roots and fall onto them; none is beyond 1 / (p + t0), as exp(nu2 / 2) is at least one.
-    `old` takes the start. Returns the sum of (1 - old / new)^2: twice the gain, to second order.
+    `old` takes the start. Returns the sum of (1 - old / new)^2: twice the gain, to second order. Rows are padded.
     """
     K = p.shape[0]
-    argument, power = scratch[0], scratch[1]
-    largest = 0.0
-    for i in range(K):
-        old[i] = nu2[i]
-        largest = max(largest, nu2[i])
-    far = np.inf  # by how much the last step was too large for the next one to be needless
+    wide = spread(0.0)
+    for i in range(0, K, LANES):
+        x = get(nu2, i)
+        put(old, i, x)
+        wide = larger(wide, x)
+    largest, far = greatest(wide), np.inf
     for step in range(_STEPS):
         if largest > _WIDE or far <= 0.0:
             break
-        if step > 0:
-            for i in range(K):
-                argument[i] = 0.5 * nu2[i]
-            exponential(argument, half, power, bits)
-        far = -np.inf
-        for i in range(K):
-            x, growth = nu2[i], t0[i] * half[i]
-            new = x - (x * (p[i] + growth) - 1.0) / (p[i] + growth * (1.0 + 0.5 * x))
-            new = min(new, 1.0 / (p[i] + t0[i]))
-            far = max(far, abs(new - x) - _NEAR * new)
-            largest = max(largest, new)
-            nu2[i] = new
+        # By how much a step was too large for the next one to be needless.
+        too_far = spread(-np.inf)
+        for i in range(0, K, LANES):
+            x, of_p, of_t0 = get(nu2, i), get(p, i), get(t0, i)
+            growth = of_t0 * (get(half, i) if step == 0 else exp(x * 0.5))
+            new = x - (x * (of_p + growth) - 1.0) / (of_p + growth * (x * 0.5 + 1.0))
+            new = smaller(new, 1.0 / (of_p + of_t0))
+            too_far = larger(too_far, larger(new - x, x - new) - new * _NEAR)
+            wide = larger(wide, new)
+            put(nu2, i, new)
+        largest, far = greatest(wide), greatest(too_far)
     if largest > _WIDE or far > 0.0:
         for i in range(K):
             nu2[i] = solve_nu2(p[i], t0[i], old[i])
-    moved = 0.0
-    for i in range(K):
-        argument[i] = 0.5 * nu2[i]
-        moved += (1.0 - old[i] / nu2[i]) ** 2
-    exponential(argument, half, power, bits)
-    return moved
+    moved = spread(0.0)
+    for i in range(0, K, LANES):
+        x = get(nu2, i)
+        put(half, i, exp(x * 0.5))
+        change = 1.0 - get(old, i) / x
+        moved += change * change
+    return total(moved)

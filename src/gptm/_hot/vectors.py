@@ -1,0 +1,100 @@
+"""Vectors of eight numbers, for loops over topics.
+
+The compiler vectorises a simple loop by itself, but looks first whether its arrays overlap, has a second loop for what
+eight does not divide, and writes every result to memory before the next loop reads it. With 20 topics that is most of
+the work. A loop that takes eight topics at a time says what stays in registers:
+
+    for i in range(0, a.shape[0], LANES):
+        put(out, i, exp(get(a, i) - shift))
+
+Such arrays are contiguous and `padded`: their length is a multiple of eight. In plain Python (`py_func`) a vector is a
+NumPy array of eight numbers, as written here; in compiled code (`lowering`) it is a value that fits a processor's
+vector register, or two of them. `exponential` has exp and log of vectors.
+"""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+LANES = 8
+_BYTES = 64  # of eight numbers, and of a cache line
+
+
+def padded(n):
+    """The least multiple of `LANES` that is not below n.
+
+    >>> padded(20)
+    24
+    """
+    return -(-n // LANES) * LANES
+
+
+def padded_zeros(*shape):
+    """Zeros with the last length padded; rows begin at cache lines, so that no vector lies across two of them."""
+    shape = (*shape[:-1], padded(shape[-1]))
+    size = int(np.prod(shape))
+    room = np.zeros(size + LANES)
+    first = -room.ctypes.data % _BYTES // room.itemsize
+    return room[first : first + size].reshape(shape)
+
+
+_Array: Any = np.ndarray  # whose types of `+` and `+=` differ
+
+
+class _Value(_Array):
+    """Eight numbers that `+=` does not change for others who hold them: a value, as in compiled code."""
+
+    __iadd__, __isub__, __imul__ = _Array.__add__, _Array.__sub__, _Array.__mul__
+
+
+def get(array, i):
+    """Eight numbers of an array, from i on."""
+    return array[i : i + LANES].copy().view(_Value)
+
+
+def put(array, i, x):
+    """Write eight numbers, from i on."""
+    array[i : i + LANES] = x
+
+
+def spread(number):
+    """A number eight times."""
+    return np.full(LANES, number).view(_Value)
+
+
+def larger(x, y):
+    """The larger one of each pair; that of x where the two cannot be compared."""
+    return where_above(y, x, y, x)
+
+
+def smaller(x, y):
+    """The smaller one of each pair; that of x where the two cannot be compared."""
+    return where_above(x, y, y, x)
+
+
+def where_above(x, limit, above, else_):
+    """`above` where x is more than `limit`, and `else_` elsewhere."""
+    return np.where(x > limit, above, else_).view(_Value)
+
+
+def total(x):
+    """The sum, of halves of halves."""
+    return _folded(operator.add, x)
+
+
+def whole_product(x):
+    """The product of all, likewise."""
+    return _folded(operator.mul, x)
+
+
+def greatest(x):
+    """The largest of all; not NaN, unless all are."""
+    return _folded(larger, x)
+
+
+def _folded(function, x):
+    while len(x) > 1:
+        half = len(x) // 2
+        x = function(x[:half], x[half:])
+    return x[0]
