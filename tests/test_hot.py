@@ -244,6 +244,11 @@ def test_product(form, K):
     assert_allclose(out, pad(A @ x), rtol=1e-10)
 
 
+def test_dot(form):
+    a, b = np.random.default_rng(0).standard_normal((2, 16))
+    assert_allclose(form_of(_hot.dot, form)(a, b), a @ b, rtol=1e-12)
+
+
 def test_summed(form):
     a = np.random.default_rng(0).standard_normal(7)
     assert_allclose(form_of(_hot.summed, form)(a), a.sum(), rtol=1e-12)

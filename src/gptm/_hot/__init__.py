@@ -11,6 +11,7 @@ would run different copies of the same function, whose last bits differ.
 from gptm._hot.algebra import (
     add_rows,
     cholesky,
+    dot,
     inverse,
     product,
     shifted_exp,
@@ -47,6 +48,7 @@ __all__ = [
     "cholesky",
     "choose",
     "document_block",
+    "dot",
     "expected_softmax",
     "expected_topics",
     "gibbs_sweep",

@@ -31,6 +31,15 @@ def summed(a):
     return s
 
 
+@inlined(fastmath=FAST)
+def dot(a, b):
+    """The sum of a * b, padded rows."""
+    sums = spread(0.0)
+    for i in range(0, a.shape[0], LANES):
+        sums += get(a, i) * get(b, i)
+    return total(sums)
+
+
 @inlined()
 def next_four(n, last):
     """n to n + 3, none beyond the last."""

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gptm._hot.algebra import inverse, product, shifted_exp, summed, weighted_precision
+from gptm._hot.algebra import dot, inverse, product, shifted_exp, summed, weighted_precision
 from gptm._hot.direction import LEVELS, level_of, newton_direction
 from gptm._hot.exponential import exp
 from gptm._hot.guess import guess_document
 from gptm._hot.settings import FAST, inlined, loop
 from gptm._hot.variances import settle_nu2
-from gptm._hot.vectors import LANES, get, greatest, larger, put, spread, total
+from gptm._hot.vectors import LANES, get, put
 from gptm._hot.words import (
     add_expected_counts,
     expected_topics,
@@ -63,13 +63,11 @@ def optimise_document(
     norms, others = scratch.words[0, : counts.shape[0]], scratch.words[1, : counts.shape[0]]
 
     shift, _ = shifted_exp(lam, e)
-    zetas = spread(0.0)
     for i in rows:
         put(x, i, get(lam, i) - get(m, i))
         put(half, i, exp(get(nu2, i) * 0.5))
-        zetas += get(e, i) * get(half, i)
-    zeta = total(zetas)
     product(P, K, x, pull)
+    zeta = dot(e, half)
     level = level_of(e, K, N, levels)
     enough, idle = tol * max(N, 1.0), min(tol, _IDLE) * max(N, 1.0)
     rounding = 1e-15 * N
@@ -80,10 +78,7 @@ def optimise_document(
         for i in rows:
             put(t, i, get(e, i) * (N / zeta))
         moved = settle_nu2(p, t, nu2, half, old)
-        zetas = spread(0.0)
-        for i in rows:
-            zetas += get(e, i) * get(half, i)
-        zeta = total(zetas)
+        zeta = dot(e, half)
         for i in rows:
             of_t = get(e, i) * get(half, i) * (N / zeta)
             put(t, i, of_t)
@@ -101,37 +96,23 @@ def optimise_document(
             work[10:14],
             scratch.small,
         )
-        promises = towards = along = curved = spread(0.0)
-        for i in rows:
-            of_x = get(x, i)
-            promises += of_x * get(g, i)
-            towards += of_x * get(n, i)
-            along += of_x * get(pull, i)
-            curved += of_x * get(Px, i)
-        promise = total(promises)
+        promise = dot(x, g)
         if not promise > idle:
             if moved > enough:
                 continue  # lam is where it should be; nu2 and zeta still settle with each other
             break
-        by_phi, slope, bend = total(towards), total(along), total(curved)
+        towards, along, curved = dot(x, n), dot(x, pull), dot(x, Px)
         step = 1.0
         while True:
-            high = spread(-np.inf)
             for i in rows:
-                there = get(lam, i) + get(x, i) * step
-                put(g, i, there)
-                high = larger(high, there)
-            shift_new, zetas = greatest(high), spread(0.0)
-            for i in rows:
-                of_e = exp(get(g, i) - shift_new)
-                put(e_new, i, of_e)
-                zetas += of_e * get(half, i)
-            zeta_new = total(zetas)
+                put(g, i, get(lam, i) + get(x, i) * step)
+            shift_new, _ = shifted_exp(g, e_new)
+            zeta_new = dot(e_new, half)
             gain = -N * (np.log(zeta_new / zeta) + shift_new - shift) - step * (
-                slope + 0.5 * step * bend
+                along + 0.5 * step * curved
             )
             # With phi as it is, a lower bound of what the words gain, their likelihood need not be known.
-            if gain + step * by_phi >= -rounding:
+            if gain + step * towards >= -rounding:
                 break
             for w in range(0, counts.shape[0], LANES):
                 put(others, w, get(norms, w))  # with what pads them
