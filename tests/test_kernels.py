@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import cosine_distances
 
 from gptm import GPTM, load
 from gptm import kernels as k
+from gptm.explaining import term_labels
 from gptm.kernels import Documents
 from gptm.metadata import as_frame, numbers
 from gptm.operators import Additive, Diagonal
@@ -520,6 +521,12 @@ def test_multiples_work_from_both_sides_and_with_any_number():
     assert_allclose(
         (3 * (2 * kernel)).bind(Documents(D, FRAME)).gram(), 6 * rbf(T, 2.0), rtol=1e-12
     )
+
+
+def test_a_multiple_of_a_multiple_is_one():
+    named = k.RBF("t", name="time")
+    assert 3.0 * (2.0 * named) == 6.0 * named == (2.0 * named) * 3
+    assert term_labels(3.0 * (2.0 * named) + k.Categorical("who")) == ["time", "who"]
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.nan, np.inf])

@@ -164,6 +164,8 @@ class Kernel(ABC):
             scales = [part.scale for part in (self, other) if isinstance(part, Scaled)]
             return Scaled(float(np.prod(scales)), Product(*inside)) if scales else Product(*inside)
         if isinstance(other, int | float | np.number):
+            if isinstance(self, Scaled):  # one number for both, so that the term keeps its name
+                return Scaled(float(other) * self.scale, self.kernel)
             return Scaled(float(other), self)
         raise TypeError(
             f"a kernel can be multiplied by a number or a kernel; got {other!r}.{_hint(other)}"
