@@ -551,6 +551,13 @@ def test_a_sum_that_scikit_learn_made_is_refused():
             k.OnColumns(inside, "t")
 
 
+@pytest.mark.parametrize("kernel", [SIMILARITY.tolist(), [k.RBF("t"), k.Identity()]], ids=len)
+def test_a_list_is_no_kernel(kernel):
+    with pytest.raises(ValueError, match=r"np.array\(rows\).*sum\(kernels\)") as caught:
+        k.resolve_kernel(kernel, None)
+    assert len(str(caught.value)) < 300
+
+
 def test_a_kernel_of_scikit_learn_needs_its_columns():
     for operation in (k.RBF("t").__add__, k.RBF("t").__mul__):
         with pytest.raises(TypeError, match=r"OnColumns\(kernel, 'date'\)"):

@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm.kernels.algebra import Sum
-from gptm.kernels.base import Kernel
+from gptm.kernels.base import Kernel, short
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import Matern
 from gptm.kernels.function import Function, is_function
@@ -49,11 +49,13 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
             f"kernel is the class {kernel.__name__} of gptm.kernels; make one, as in {kernel.__name__}(...)."
         )
     hint = ""
+    if isinstance(kernel, list | tuple):
+        hint = " Pass a matrix as np.array(rows), and a sum of several kernels as sum(kernels)."
     if isinstance(kernel, str):
         hint = f" A formula is read by gptm.formula.parse_kernel({kernel!r})."
     raise ValueError(
         "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
-        f"{kernel!r} of type {type(kernel).__name__}.{hint}"
+        f"{short(kernel)} of type {type(kernel).__name__}.{hint}"
     )
 
 

@@ -138,7 +138,7 @@ class Kernel(ABC):
                 value, parameter.default
             ):
                 first = parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-                parts.append(_short(value) if first else f"{parameter.name}={_short(value)}")
+                parts.append(short(value) if first else f"{parameter.name}={short(value)}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
     # The algebra, which is written in terms of this module.
@@ -367,7 +367,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(np.array_equal(one, other))
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A parameter as it is printed: as it was written, unless that is long."""
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         return repr(value.item())
