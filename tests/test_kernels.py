@@ -649,6 +649,8 @@ def test_categories_with_no_value_at_all_are_refused():
     [
         (k.Categorical("x"), ["a"] * 5, "same value in 'x'"),
         (k.Categorical("x"), [*"abcd", None], "no two documents have the same value in 'x'"),
+        (k.MustLink("x"), ["a"] * 5, "every document has the same label in 'x'"),
+        (k.MustLink("x"), [*"abcd", -1], "no two documents have the same label in 'x'"),
         (k.RBF("x"), [3.0, *[np.nan] * 4], "same value in 'x'"),
         (k.NearestNeighbors(2, on="x"), [3.0] * 5, "same value in 'x'"),
         (k.NearestNeighbors(2, on="x"), [[1.0, 2.0]] * 5, "same vector in 'x'"),
@@ -658,6 +660,11 @@ def test_categories_with_no_value_at_all_are_refused():
 def test_a_column_that_says_nothing_is_warned_of(kernel, values, words):
     with pytest.warns(UserWarning, match=words):
         kernel.bind(Documents(5, pd.DataFrame({"x": values})))
+
+
+def test_labels_that_say_nothing_are_warned_of():
+    with pytest.warns(UserWarning, match="no two documents have the same label in y"):
+        k.MustLink().bind(Documents(3, y=[0, 1, 2]))
 
 
 def test_a_level_beside_missing_ones_says_something():
