@@ -1196,6 +1196,22 @@ def test_a_table_may_have_its_columns_in_another_order(as_text):
     assert_array_equal(bound.gram(), SIMILARITY[np.ix_(ROWS, ROWS)])
 
 
+@pytest.mark.parametrize(
+    "make", [k.Precomputed, lambda matrix: k.Graph(adjacency=matrix)], ids=["similarity", "links"]
+)
+def test_labels_in_another_order_are_refused_where_rows_go_by_their_order(make):
+    names = list("abc")
+    matrix = pd.DataFrame(np.eye(3) + 1.0, names, names)
+    make(matrix).bind(Documents(3, pd.DataFrame({"x": 0}, index=names)))
+    make(matrix).bind(Documents(3, pd.DataFrame({"x": 0}, index=list("xyz"))))
+    other = Documents(3, pd.DataFrame({"x": 0}, index=list("cab")))
+    with pytest.raises(ValueError, match=r"same labels in another order.*id="):
+        make(matrix).bind(other)
+    make(matrix.to_numpy()).bind(other)
+    counted = Documents(3, pd.DataFrame({"x": 0}, index=[2, 0, 1]))
+    make(pd.DataFrame(matrix.to_numpy())).bind(counted)
+
+
 def test_only_ids_that_are_given_are_missed():
     bound = k.Precomputed(SIMILARITY, id="row").bind(Documents(D, FRAME))
     with warnings.catch_warnings():
