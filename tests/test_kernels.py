@@ -1288,8 +1288,11 @@ TWO_DAYS = [np.timedelta64(48, "h"), pd.Timedelta(days=2), datetime.timedelta(da
 @pytest.mark.parametrize("duration", TWO_DAYS, ids=repr)
 def test_lengths_of_time_count_in_days(duration, tmp_path):
     frame = pd.DataFrame({"when": pd.date_range("2020", periods=D), "t": T})
+    frame["age"] = frame["when"] - frame["when"].min()
     for make in (
         lambda days: k.RBF("when", length_scale=days),
+        lambda days: k.RBF("age", length_scale=days),
+        lambda days: k.Periodic("age", period=days, length_scale=1.0),
         lambda days: k.Matern("when", "t", length_scale=[days, 3.0]),
         lambda days: k.Periodic("when", period=days, length_scale=1.0),
     ):
