@@ -914,6 +914,13 @@ def test_numbers_written_as_strings_are_numbers(values):
     assert_allclose(gram, kernel.bind(Documents(3, as_numbers)).gram(), rtol=1e-12)
 
 
+def test_numbers_without_an_order_are_none():
+    frame = pd.DataFrame({"x": [1.0, 2.0j, 3.0]})
+    assert k.resolve_kernel("auto", frame) is None
+    with pytest.raises(ValueError, match="must hold numbers or dates"):
+        k.RBF("x").bind(Documents(3, frame))
+
+
 @pytest.mark.parametrize("values", [["20150101", "20151301"], [20150101, 20160101]])
 def test_eight_digits_that_are_no_dates_are_numbers(values):
     found = numbers(pd.Series(values), "x")

@@ -146,6 +146,8 @@ def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd
 
 def is_number(values: pd.Series) -> bool:
     """Whether a column holds numbers, possibly written as text."""
+    if pd.api.types.is_complex_dtype(values):  # which have no order
+        return False
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
         return True
     known = values.dropna()
