@@ -914,8 +914,9 @@ def test_numbers_written_as_strings_are_numbers(values):
     assert_allclose(gram, kernel.bind(Documents(3, as_numbers)).gram(), rtol=1e-12)
 
 
-def test_numbers_without_an_order_are_none():
-    frame = pd.DataFrame({"x": [1.0, 2.0j, 3.0]})
+@pytest.mark.parametrize("dtype", [complex, object])
+def test_numbers_without_an_order_are_none(dtype):
+    frame = pd.DataFrame({"x": pd.Series([1.0, 2.0j, 3.0], dtype=dtype)})
     assert k.resolve_kernel("auto", frame) is None
     with pytest.raises(ValueError, match="must hold numbers or dates"):
         k.RBF("x").bind(Documents(3, frame))
