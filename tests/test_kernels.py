@@ -472,6 +472,9 @@ def test_kernels_are_equal_by_their_parameters():
     assert k.RBF("t") + k.Identity() != k.Identity() + k.RBF("t")
     assert k.Precomputed(np.eye(3)) == k.Precomputed(np.eye(3))
     assert k.Precomputed(np.eye(3)) != k.Precomputed(2 * np.eye(3))
+    tables = [pd.DataFrame(np.eye(3), list(names), list(names)) for names in ("abc", "abc", "cab")]
+    assert k.Precomputed(tables[0], id="x") == k.Precomputed(tables[1], id="x")
+    assert k.Precomputed(tables[0], id="x") != k.Precomputed(tables[2], id="x")
     assert 2 * k.Identity() != 3 * k.Identity()
     assert k.Identity() != "Identity()"
 

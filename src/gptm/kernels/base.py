@@ -364,6 +364,11 @@ def _equal(one: Any, other: Any) -> bool:
     if issparse(one) or issparse(other):
         both = issparse(one) and issparse(other) and one.shape == other.shape
         return bool(both and (one != other).nnz == 0)
+    if isinstance(one, pd.DataFrame) and isinstance(
+        other, pd.DataFrame
+    ):  # labels say which row is which
+        labels = zip(one.axes, other.axes, strict=True)
+        return all(a.equals(b) for a, b in labels) and np.array_equal(one, other)
     return bool(np.array_equal(one, other))
 
 
