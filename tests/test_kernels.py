@@ -1220,7 +1220,8 @@ def test_labels_in_another_order_are_refused_where_rows_go_by_their_order(make):
         make(matrix).bind(other)
     make(matrix.to_numpy()).bind(other)
     counted = Documents(3, pd.DataFrame({"x": 0}, index=[2, 0, 1]))
-    make(pd.DataFrame(matrix.to_numpy())).bind(counted)
+    for numbers_of_rows in (None, [0, 1, 2]):  # the latter is what a file makes of the former
+        make(pd.DataFrame(matrix.to_numpy(), numbers_of_rows)).bind(counted)
 
 
 def test_only_ids_that_are_given_are_missed():

@@ -162,7 +162,7 @@ def check_order(kernel: Kernel, matrix: Any, frame: pd.DataFrame | None) -> None
     """Without ids rows go by their order; where both tables have labels, these should not say otherwise."""
     if frame is None or not isinstance(matrix, pd.DataFrame):
         return
-    if isinstance(matrix.index, pd.RangeIndex):  # which only counts
+    if matrix.index.equals(pd.RangeIndex(len(matrix))):  # which only counts
         return
     rows, documents = _names(matrix.index), _names(frame.index)
     both = rows.is_unique and documents.is_unique and not rows.equals(documents)
