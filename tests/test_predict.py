@@ -15,7 +15,7 @@ import naive
 from checks import check_gradient, check_stationary
 from gptm import GPTM
 from gptm import kernels as k
-from gptm.estep import Prior, infer_documents, prior_start
+from gptm.estep import Posterior, Prior, infer_documents, prior_start
 from gptm.information import theta_spread
 from gptm.kernels import Documents
 from gptm.means import (
@@ -407,3 +407,15 @@ def test_errors_of_proportions_are_as_large_as_said(n_words):
     found, spread = model.transform(corpus, return_std=True)
     errors = latent.theta - found
     assert 0.9 < np.sqrt((errors**2).mean() / (spread**2).mean()) < 1.1
+
+
+@pytest.mark.parametrize("words", [0, 3])
+def test_spread_where_the_prior_says_nothing(words):
+    """As a linear term's does far outside of the training documents."""
+    K = 3
+    prior = Prior(np.zeros((1, K)), np.eye(K), np.full(K, 1e-180))
+    beta_T = np.random.default_rng(0).dirichlet(np.ones(5), K).T.copy()
+    posterior = Posterior(np.zeros((1, K)), np.ones((1, K)))
+    counts = csr_matrix(np.full((1, 5), words))
+    spread = theta_spread(counts, prior, beta_T, posterior, None)
+    assert ((spread > 0.1) & (spread <= 0.5)).all()

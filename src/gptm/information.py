@@ -14,6 +14,7 @@ from gptm.parallel import BLOCK, blocks, ordered_map
 
 _LEAST = 0.15  # of what the words would say if their topics were known
 _NODES = 256  # of the spread of proportions: 2 % off over 3 topics, 8 % over 20
+_ROUNDING = 1e-12  # of the mean precision
 _SEED = 0
 
 
@@ -95,7 +96,10 @@ def theta_spread(
         weight = prior.weight[None] if shared else prior.weight[rows]
         precision = (prior.T * weight[:, None, :]) @ prior.T.T
         words = see_words(counts[rows], beta_T, posterior.lam[rows], posterior.nu2[rows], n_jobs)
-        lower = np.linalg.cholesky(precision + Q @ words.information @ Q.T)
+        precision = precision + Q @ words.information @ Q.T
+        # What a linear term says far out is next to nothing, and words see no shift common to all topics.
+        least = _ROUNDING * np.trace(precision, axis1=1, axis2=2) / K
+        lower = np.linalg.cholesky(precision + least[:, None, None] * np.eye(K))
         away = np.linalg.solve(
             lower.transpose(0, 2, 1), np.broadcast_to(nodes.T, (len(lower), *nodes.T.shape))
         )
