@@ -32,6 +32,11 @@ COLUMNS = {
     ),
     "categories": (frame(who=list("aabbccaabbcc")), k.Categorical("who")),
     "true or false": (frame(open=[True, False] * 6), k.Categorical("open")),
+    "true or false, one missing": (
+        frame(open=[None, False, *[True, False] * 5]),
+        k.Categorical("open"),
+    ),
+    "vectors of zeros and ones": (frame(v=np.eye(3)[[0, 1, 2] * 4].tolist()), k.Embedding("v")),
     "vectors": (frame(v=list(RNG.standard_normal((N, 3)))), k.Embedding("v")),
     "vectors, some missing": (
         frame(v=[None, *RNG.standard_normal((N - 1, 3)).tolist()]),

@@ -397,6 +397,14 @@ def test_settings_compared_row_by_row():
     np.testing.assert_allclose(values(curve), expected, atol=1e-12)
 
 
+def test_a_setting_must_have_all_columns_of_its_term():
+    model = fit(k.RBF("t", length_scale=30.0) * k.Categorical("g"))
+    for at in ({"t": [10.0, 20.0]}, pd.DataFrame({"t": [10.0], "other": 1})):
+        with pytest.raises(ValueError, match=r"at= must have .* 't', 'g'; it lacks 'g'.*None"):
+            model.effects(at=at)
+    check_table(model.effects(at={"t": [10.0, 20.0], "g": None}), ["t", "g"])
+
+
 def test_a_column_may_be_called_like_a_result():
     frame = FRAME.rename(columns={"t": "share", "g": "topic"})
     model = fit(k.RBF("share") + k.Categorical("topic"), frame)

@@ -267,6 +267,13 @@ def test_links_by_numbers(tmp_path):
     assert reading.columns.kinds["stars"] == "number"
 
 
+def test_vectors_of_zeros_and_ones_are_no_links_to_documents_that_are_numbered(tmp_path):
+    columns = {"id": [0, 1, 2, 3], "v": np.eye(4, dtype=int).tolist(), "to": [[1], [2], [3], [0]]}
+    reading = kinds_of(tmp_path, columns)
+    assert reading.columns.kinds["v"] == "vector"
+    assert reading.columns.kinds["to"] == "links"
+
+
 def test_links_by_numbers_that_a_program_wrote_as_floats(tmp_path):
     text = "id,parent,body\n1,,green tea\n2,1.0,black tea\n3,2.0,more tea\n"
     reading = read_csv(tmp_path, text)

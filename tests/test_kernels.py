@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import cosine_distances
 
 from gptm import GPTM, load
 from gptm import kernels as k
+from gptm.explaining import term_labels
 from gptm.kernels import Documents
 from gptm.metadata import as_frame, numbers
 from gptm.operators import Additive, Diagonal
@@ -471,6 +472,9 @@ def test_kernels_are_equal_by_their_parameters():
     assert k.RBF("t") + k.Identity() != k.Identity() + k.RBF("t")
     assert k.Precomputed(np.eye(3)) == k.Precomputed(np.eye(3))
     assert k.Precomputed(np.eye(3)) != k.Precomputed(2 * np.eye(3))
+    tables = [pd.DataFrame(np.eye(3), list(names), list(names)) for names in ("abc", "abc", "cab")]
+    assert k.Precomputed(tables[0], id="x") == k.Precomputed(tables[1], id="x")
+    assert k.Precomputed(tables[0], id="x") != k.Precomputed(tables[2], id="x")
     assert 2 * k.Identity() != 3 * k.Identity()
     assert k.Identity() != "Identity()"
 
@@ -522,6 +526,12 @@ def test_multiples_work_from_both_sides_and_with_any_number():
     )
 
 
+def test_a_multiple_of_a_multiple_is_one():
+    named = k.RBF("t", name="time")
+    assert 3.0 * (2.0 * named) == 6.0 * named == (2.0 * named) * 3
+    assert term_labels(3.0 * (2.0 * named) + k.Categorical("who")) == ["time", "who"]
+
+
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.nan, np.inf])
 def test_only_positive_multiples_are_kernels(factor):
     with pytest.raises(ValueError, match="positive"):
@@ -542,6 +552,13 @@ def test_a_sum_that_scikit_learn_made_is_refused():
     for inside in (mixed, gp.RBF() * k.RBF("t")):
         with pytest.raises(ValueError, match="outside, as in OnColumns"):
             k.OnColumns(inside, "t")
+
+
+@pytest.mark.parametrize("kernel", [SIMILARITY.tolist(), [k.RBF("t"), k.Identity()]], ids=len)
+def test_a_list_is_no_kernel(kernel):
+    with pytest.raises(ValueError, match=r"np.array\(rows\).*sum\(kernels\)") as caught:
+        k.resolve_kernel(kernel, None)
+    assert len(str(caught.value)) < 300
 
 
 def test_a_kernel_of_scikit_learn_needs_its_columns():
@@ -635,6 +652,8 @@ def test_categories_with_no_value_at_all_are_refused():
     [
         (k.Categorical("x"), ["a"] * 5, "same value in 'x'"),
         (k.Categorical("x"), [*"abcd", None], "no two documents have the same value in 'x'"),
+        (k.MustLink("x"), ["a"] * 5, "every document has the same label in 'x'"),
+        (k.MustLink("x"), [*"abcd", -1], "no two documents have the same label in 'x'"),
         (k.RBF("x"), [3.0, *[np.nan] * 4], "same value in 'x'"),
         (k.NearestNeighbors(2, on="x"), [3.0] * 5, "same value in 'x'"),
         (k.NearestNeighbors(2, on="x"), [[1.0, 2.0]] * 5, "same vector in 'x'"),
@@ -644,6 +663,11 @@ def test_categories_with_no_value_at_all_are_refused():
 def test_a_column_that_says_nothing_is_warned_of(kernel, values, words):
     with pytest.warns(UserWarning, match=words):
         kernel.bind(Documents(5, pd.DataFrame({"x": values})))
+
+
+def test_labels_that_say_nothing_are_warned_of():
+    with pytest.warns(UserWarning, match="no two documents have the same label in y"):
+        k.MustLink().bind(Documents(3, y=[0, 1, 2]))
 
 
 def test_a_level_beside_missing_ones_says_something():
@@ -891,6 +915,14 @@ def test_numbers_written_as_strings_are_numbers(values):
     kernel = k.RBF("x", length_scale=5.0)
     gram = kernel.bind(Documents(3, pd.DataFrame({"x": values}))).gram()
     assert_allclose(gram, kernel.bind(Documents(3, as_numbers)).gram(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [complex, object])
+def test_numbers_without_an_order_are_none(dtype):
+    frame = pd.DataFrame({"x": pd.Series([1.0, 2.0j, 3.0], dtype=dtype)})
+    assert k.resolve_kernel("auto", frame) is None
+    with pytest.raises(ValueError, match="must hold numbers or dates"):
+        k.RBF("x").bind(Documents(3, frame))
 
 
 @pytest.mark.parametrize("values", [["20150101", "20151301"], [20150101, 20160101]])
@@ -1175,6 +1207,23 @@ def test_a_table_may_have_its_columns_in_another_order(as_text):
     assert_array_equal(bound.gram(), SIMILARITY[np.ix_(ROWS, ROWS)])
 
 
+@pytest.mark.parametrize(
+    "make", [k.Precomputed, lambda matrix: k.Graph(adjacency=matrix)], ids=["similarity", "links"]
+)
+def test_labels_in_another_order_are_refused_where_rows_go_by_their_order(make):
+    names = list("abc")
+    matrix = pd.DataFrame(np.eye(3) + 1.0, names, names)
+    make(matrix).bind(Documents(3, pd.DataFrame({"x": 0}, index=names)))
+    make(matrix).bind(Documents(3, pd.DataFrame({"x": 0}, index=list("xyz"))))
+    other = Documents(3, pd.DataFrame({"x": 0}, index=list("cab")))
+    with pytest.raises(ValueError, match=r"same labels in another order.*id="):
+        make(matrix).bind(other)
+    make(matrix.to_numpy()).bind(other)
+    counted = Documents(3, pd.DataFrame({"x": 0}, index=[2, 0, 1]))
+    for numbers_of_rows in (None, [0, 1, 2]):  # the latter is what a file makes of the former
+        make(pd.DataFrame(matrix.to_numpy(), numbers_of_rows)).bind(counted)
+
+
 def test_only_ids_that_are_given_are_missed():
     bound = k.Precomputed(SIMILARITY, id="row").bind(Documents(D, FRAME))
     with warnings.catch_warnings():
@@ -1251,8 +1300,11 @@ TWO_DAYS = [np.timedelta64(48, "h"), pd.Timedelta(days=2), datetime.timedelta(da
 @pytest.mark.parametrize("duration", TWO_DAYS, ids=repr)
 def test_lengths_of_time_count_in_days(duration, tmp_path):
     frame = pd.DataFrame({"when": pd.date_range("2020", periods=D), "t": T})
+    frame["age"] = frame["when"] - frame["when"].min()
     for make in (
         lambda days: k.RBF("when", length_scale=days),
+        lambda days: k.RBF("age", length_scale=days),
+        lambda days: k.Periodic("age", period=days, length_scale=1.0),
         lambda days: k.Matern("when", "t", length_scale=[days, 3.0]),
         lambda days: k.Periodic("when", period=days, length_scale=1.0),
     ):

@@ -216,6 +216,9 @@ def test_weights_of_documents_are_repetitions():
         )
         with pytest.raises(ValueError, match=r"sample_weight .* expected shape \(4,\), got \(3,\)"):
             function(theta, topics, X, sample_weight=weight[:3])
+        for odd in (-1.0, np.nan, np.inf):
+            with pytest.raises(ValueError, match=r"sample_weight .* none below zero"):
+                function(theta, topics, X, sample_weight=[odd, 1.0, 1.0, 1.0])
 
 
 # A model's own scores

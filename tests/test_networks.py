@@ -837,6 +837,7 @@ def test_kernels_say_which_columns_they_read():
     assert k.Graph(adjacency=PAIR).column_names() == ()
     assert k.NearestNeighbors().column_names() == ()
     assert k.NearestNeighbors(on=["t", "s"]).column_names() == ("t", "s")
+    assert k.NearestNeighbors(on={"t", "s", "r"}) == k.NearestNeighbors(on=["r", "s", "t"])
 
 
 # Nearest neighbours

@@ -167,6 +167,8 @@ def test_splitters_see_labels_and_groups():
     groups = np.arange(N) % 4
     found = gptm.cross_validate(quick(), X, cv=GroupKFold(4).split(X, groups=groups))
     assert len(found.table) == 4
+    with pytest.raises(ValueError, match=r"list\(GroupKFold\(\).split\(X, groups=authors\)\)"):
+        gptm.cross_validate(quick(), X, cv=GroupKFold(4))
 
 
 def test_one_share_is_enough():

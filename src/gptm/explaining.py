@@ -144,6 +144,9 @@ class Explaining:
         fits take covariances too small for honest bands, so mean, covariances and length-scales are first fitted
         again, to what the words say of each document; the model itself does not change.
 
+        How well bands hold the truth was measured with `tol=1e-5`. A fit that stops earlier, as the default does, may
+        have its topics too far apart still, and effects that are too large: see docs/effects.md.
+
         Examples
         --------
         >>> import numpy as np

@@ -13,7 +13,8 @@ from gptm.estep import Posterior, Prior
 from gptm.parallel import BLOCK, blocks, ordered_map
 
 _LEAST = 0.15  # of what the words would say if their topics were known
-_NODES = 64  # of the spread of proportions
+_NODES = 256  # of the spread of proportions: 2 % off over 3 topics, 8 % over 20
+_ROUNDING = 1e-12  # of the mean precision
 _SEED = 0
 
 
@@ -89,17 +90,27 @@ def theta_spread(
     n, K = posterior.lam.shape
     spread = np.empty((n, K))
     Q = contrasts(K)
-    half = np.random.default_rng(_SEED).standard_normal((_NODES // 2, K))
-    nodes = np.vstack([half, -half])
+    nodes = _gaussian_nodes(K)
     shared = prior.weight.ndim == 1
     for rows in blocks(0, n, BLOCK):
         weight = prior.weight[None] if shared else prior.weight[rows]
         precision = (prior.T * weight[:, None, :]) @ prior.T.T
         words = see_words(counts[rows], beta_T, posterior.lam[rows], posterior.nu2[rows], n_jobs)
-        lower = np.linalg.cholesky(precision + Q @ words.information @ Q.T)
+        precision = precision + Q @ words.information @ Q.T
+        # What a linear term says far out is next to nothing, and words see no shift common to all topics.
+        least = _ROUNDING * np.trace(precision, axis1=1, axis2=2) / K
+        lower = np.linalg.cholesky(precision + least[:, None, None] * np.eye(K))
         away = np.linalg.solve(
-            lower.transpose(0, 2, 1), np.broadcast_to(nodes.T, (len(lower), K, _NODES))
+            lower.transpose(0, 2, 1), np.broadcast_to(nodes.T, (len(lower), *nodes.T.shape))
         )
         theta = softmax(posterior.lam[rows][:, :, None] + away, axis=1)
         spread[rows] = theta.std(axis=2)
     return spread
+
+
+def _gaussian_nodes(K: int) -> Array:
+    """(n, K) points whose mean is zero and whose covariance is the identity, which plain draws miss by much."""
+    half = np.random.default_rng(_SEED).standard_normal((max(_NODES // 2, 2 * K), K))
+    lower = np.linalg.cholesky(half.T @ half / len(half))
+    half = np.linalg.solve(lower, half.T).T
+    return np.vstack([half, -half])

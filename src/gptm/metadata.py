@@ -147,15 +147,14 @@ def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd
 def is_number(values: pd.Series) -> bool:
     """Whether a column holds numbers, possibly written as text."""
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
-        return True
+        return not pd.api.types.is_complex_dtype(values)  # which have no order
     known = values.dropna()
     if known.empty or pd.api.types.is_datetime64_any_dtype(values):
         return False
     try:
-        pd.to_numeric(known)
+        return not pd.api.types.is_complex_dtype(pd.to_numeric(known))
     except (ValueError, TypeError):
         return False
-    return True
 
 
 def is_date(values: pd.Series, then: bool | None = None) -> bool:

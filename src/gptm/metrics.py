@@ -111,7 +111,7 @@ def perplexity(theta: Any, topics: Any, counts: Any, sample_weight: Any = None) 
     counts : sparse or dense array of shape (n, V)
         The words to score, best such that `theta` has not seen.
     sample_weight : array of shape (n,), optional
-        How much each document counts.
+        How much each document counts; none below zero.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def mean_log_likelihood(theta: Any, topics: Any, counts: Any, sample_weight: Any
     counts : sparse or dense array of shape (n, V)
         The words to score.
     sample_weight : array of shape (n,), optional
-        How much each document counts.
+        How much each document counts; none below zero.
 
     Returns
     -------
@@ -163,6 +163,11 @@ def mean_log_likelihood(theta: Any, topics: Any, counts: Any, sample_weight: Any
     if weight.shape != (X.shape[0],):
         raise ValueError(
             f"sample_weight must have one number per document: expected shape {(X.shape[0],)}, got {weight.shape}."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError(
+            "sample_weight must hold finite numbers, none below zero; got values from "
+            f"{weight.min()} to {weight.max()}. Give documents that should not count a weight of 0."
         )
     log_probability = log_likelihood(theta, topics, X)
     tokens = float(weight @ np.asarray(X.sum(1)).ravel())

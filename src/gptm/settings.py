@@ -60,7 +60,14 @@ def read_settings(
         )
     else:
         found = pd.DataFrame({columns[0]: _listed(given)})
-    return found if beside is None else _completed(found, beside)
+    found = found if beside is None else _completed(found, beside)
+    absent = ", ".join(repr(column) for column in columns if column not in found)
+    if absent:
+        raise ValueError(
+            f"{name}= must have values of all columns that {bound.kernel!r} reads: {named}; it lacks {absent}. Where "
+            "one is not known, give None."
+        )
+    return found
 
 
 def _completed(other: pd.DataFrame, settings: pd.DataFrame) -> pd.DataFrame:

@@ -172,11 +172,14 @@ def guess_kind(name: str, cells: Cells, ids: Ids = _NO_IDS) -> Guess:
 
 
 def _guess_list(cells: Cells, known: list[Any], ids: Ids) -> Guess:
-    if ids and _are_links(cells, ids):
-        return "links", "lists of ids of documents"
     vectors = [as_vector(cell) for cell in islice(known, 200)]
     lengths = {None if one is None else len(one) for one in vectors}
-    if len(lengths) == 1 and None not in lengths and lengths != {1}:
+    are_vectors = len(lengths) == 1 and None not in lengths and lengths != {1}
+    # Lists of ids hold each of them once; vectors of zeros and ones do not.
+    repeat = are_vectors and any(len(set(one)) < len(one) for one in vectors if one is not None)
+    if ids and not repeat and _are_links(cells, ids):
+        return "links", "lists of ids of documents"
+    if are_vectors:
         return "vector", f"lists of {lengths.pop()} numbers"
     return "list", "lists, not of ids of documents"
 

@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm.kernels.algebra import Sum
-from gptm.kernels.base import Kernel
+from gptm.kernels.base import Kernel, short
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.columns import Matern
 from gptm.kernels.function import Function, is_function
@@ -49,11 +49,13 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
             f"kernel is the class {kernel.__name__} of gptm.kernels; make one, as in {kernel.__name__}(...)."
         )
     hint = ""
+    if isinstance(kernel, list | tuple):
+        hint = " Pass a matrix as np.array(rows), and a sum of several kernels as sum(kernels)."
     if isinstance(kernel, str):
         hint = f" A formula is read by gptm.formula.parse_kernel({kernel!r})."
     raise ValueError(
         "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
-        f"{kernel!r} of type {type(kernel).__name__}.{hint}"
+        f"{short(kernel)} of type {type(kernel).__name__}.{hint}"
     )
 
 
@@ -105,7 +107,8 @@ def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
     if n_levels < 2:
         return "constant"
     categories = isinstance(values.dtype, pd.CategoricalDtype)  # whatever the names look like
-    by_name = categories or pd.api.types.is_bool_dtype(values.dtype)
+    truths = pd.api.types.infer_dtype(known) == "boolean"  # also where some are missing
+    by_name = categories or truths
     if not by_name and is_number(values):
         found = pd.to_numeric(known).to_numpy(dtype=np.float64)
         if np.isinf(found).any():
@@ -137,6 +140,8 @@ def _sequence_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
         is_vector = points.shape[1] > 1 and not np.isnan(points).any(1).all()
         if points.shape[1] > 1 and (points != np.round(points))[~np.isnan(points)].any():
             return Embedding(name) if is_vector else "each of its vectors misses a number"  # no ids
+        if is_vector and any(len(set(one)) < len(one) for one in lists):
+            return Embedding(name)  # as of zeros and ones; lists of ids hold each of them once
     except ValueError:
         is_vector = False
     reason = "its lists hold neither ids of documents nor vectors of one length"

@@ -138,7 +138,7 @@ class Kernel(ABC):
                 value, parameter.default
             ):
                 first = parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-                parts.append(_short(value) if first else f"{parameter.name}={_short(value)}")
+                parts.append(short(value) if first else f"{parameter.name}={short(value)}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
     # The algebra, which is written in terms of this module.
@@ -164,6 +164,8 @@ class Kernel(ABC):
             scales = [part.scale for part in (self, other) if isinstance(part, Scaled)]
             return Scaled(float(np.prod(scales)), Product(*inside)) if scales else Product(*inside)
         if isinstance(other, int | float | np.number):
+            if isinstance(self, Scaled):  # one number for both, so that the term keeps its name
+                return Scaled(float(other) * self.scale, self.kernel)
             return Scaled(float(other), self)
         raise TypeError(
             f"a kernel can be multiplied by a number or a kernel; got {other!r}.{_hint(other)}"
@@ -362,10 +364,15 @@ def _equal(one: Any, other: Any) -> bool:
     if issparse(one) or issparse(other):
         both = issparse(one) and issparse(other) and one.shape == other.shape
         return bool(both and (one != other).nnz == 0)
+    if isinstance(one, pd.DataFrame) and isinstance(
+        other, pd.DataFrame
+    ):  # labels say which row is which
+        labels = zip(one.axes, other.axes, strict=True)
+        return all(a.equals(b) for a, b in labels) and np.array_equal(one, other)
     return bool(np.array_equal(one, other))
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A parameter as it is printed: as it was written, unless that is long."""
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         return repr(value.item())

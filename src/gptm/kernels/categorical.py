@@ -62,7 +62,7 @@ class Categorical(Kernel):
         if not levels:
             raise nothing_to_learn(self, f"every value of {self.column!r} is missing")
         codes = codes_of(names, levels)
-        _warn_useless(self, codes, len(levels))
+        warn_useless(self, codes, len(levels), f"value in {self.column!r}")
         return CategoricalBound(self, levels, codes)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "CategoricalBound":
@@ -126,17 +126,17 @@ class CategoricalBound(BoundKernel):
         return {"codes": self.codes, "levels": packed(self.levels)}
 
 
-def _warn_useless(kernel: Categorical, codes: np.ndarray, n_levels: int) -> None:
-    """Say where all documents are alike, or none."""
+def warn_useless(kernel: Kernel, codes: np.ndarray, n_levels: int, what: str) -> None:
+    """Say where all documents are alike in `what` they have, or none."""
     n_known = int((codes >= 0).sum())
     if n_levels == 1 and n_known == len(codes) > 1:
-        found = "every document has the same value"
+        found = "every document has"
     elif n_levels == n_known > 1:
-        found = "no two documents have the same value"
+        found = "no two documents have"
     else:
         return
     warn(
-        f"{kernel!r}: {found} in {kernel.column!r}, so it says nothing about them. Leave it out, or check the column."
+        f"{kernel!r}: {found} the same {what}, so it says nothing about them. Leave it out, or check what it reads."
     )
 
 

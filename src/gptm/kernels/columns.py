@@ -227,7 +227,7 @@ class _LengthScaled(_ColumnKernel):
         if not any(map(is_duration, _each(self.length_scale))):
             return super().bind(documents)
         bound = self.replace(length_scale=_checked_length_scale(self)).bind(documents)
-        _check_dates(self, "length_scale", bound.dates)
+        _check_times(self, "length_scale", bound.dates, documents.frame)
         return bound
 
     def settle(self, points: Array) -> "_ColumnKernel":
@@ -379,7 +379,7 @@ class Periodic(_ColumnKernel):
 
     def bind(self, documents: Documents) -> "ColumnBound":
         bound = super().bind(documents)
-        _check_dates(self, "period", bound.dates)
+        _check_times(self, "period", bound.dates, documents.frame)
         return bound
 
     def settle(self, points: Array) -> "_ColumnKernel":
@@ -498,12 +498,16 @@ def _checked_length_scale(kernel: _LengthScaled) -> Any:
     return values[0] if np.ndim(given) == 0 else np.array(values)
 
 
-def _check_dates(kernel: _ColumnKernel, name: str, dates: np.ndarray) -> None:
-    """An error for a length of time along a column of plain numbers."""
+def _check_times(
+    kernel: _ColumnKernel, name: str, dates: np.ndarray, frame: pd.DataFrame | None
+) -> None:
+    """An error for a length of time along a column of plain numbers, neither dates nor lengths of time."""
+    assert frame is not None
     given = getattr(kernel, name)
     each = _each(given) if np.ndim(given) > 0 else [given] * len(dates)
-    if any(is_duration(one) and not date for one, date in zip(each, dates, strict=True)):
-        raise ValueError(
-            f"{name}={given!r} is a length of time, but {kernel!r} reads numbers; give the {name} as a number in the "
-            "column's units."
-        )
+    for one, column, date in zip(each, kernel.columns, dates, strict=True):
+        if is_duration(one) and not (date or pd.api.types.is_timedelta64_dtype(frame[column])):
+            raise ValueError(
+                f"{name}={given!r} is a length of time, but {kernel!r} reads numbers in {column!r}; give the {name} as "
+                "a number in the column's units."
+            )

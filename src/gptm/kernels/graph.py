@@ -16,7 +16,7 @@ from gptm.kernels.network import (
     NewNodes,
     symmetrised,
 )
-from gptm.kernels.precomputed import in_order, rows_of
+from gptm.kernels.precomputed import check_order, in_order, rows_of
 from gptm.metadata import RENUMBERED, column, level_names, link_lists
 from gptm.operators import pointing
 
@@ -279,6 +279,7 @@ def _bind_matrix(kernel: Graph, documents: Documents) -> MatrixBound:
                 f"adjacency has one row per training document: expected {documents.n}, got {matrix.shape[0]}. If it "
                 "covers other documents too, pass id=, a metadata column that says which row is which."
             )
+        check_order(kernel, kernel.adjacency, documents.frame)
         return MatrixBound(kernel, matrix, np.arange(documents.n))
     rows = rows_of(kernel, kernel.adjacency, documents.frame)
     missing = column(documents.frame, kernel.id, repr(kernel)).isna().to_numpy()

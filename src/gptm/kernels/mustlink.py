@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from gptm._validation import is_real
 from gptm.kernels.base import Documents, Kernel, nothing_to_learn, unpacked
-from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of
+from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of, warn_useless
 from gptm.metadata import column, level_names
 
 _UNLABELLED = "-1"  # scikit-learn's way to write a missing label
@@ -95,7 +95,10 @@ class MustLink(Kernel):
         levels = sorted({name for name in names if name is not None})
         if not levels:
             raise nothing_to_learn(self, "every document is unlabelled")
-        return MustLinkBound(self, levels, codes_of(names, levels))
+        codes = codes_of(names, levels)
+        where = "y" if self.column is None else repr(self.column)
+        warn_useless(self, codes, len(levels), f"label in {where}")
+        return MustLinkBound(self, levels, codes)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "MustLinkBound":
         levels = unpacked(arrays["levels"])

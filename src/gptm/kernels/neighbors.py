@@ -1,5 +1,6 @@
 """Documents among their nearest neighbours: by words, numbers or embeddings."""
 
+from collections.abc import Set
 from typing import Any, Literal
 
 import numpy as np
@@ -65,7 +66,8 @@ class NearestNeighbors(NetworkKernel):
         name: str | None = None,
     ):
         self.n_neighbors = n_neighbors
-        self.on = on
+        # A set has another order in every process, and a file cannot hold it.
+        self.on = sorted(on, key=str) if isinstance(on, Set) else on
         self.weighting = weighting
         self.bandwidth = bandwidth
         self.form = form

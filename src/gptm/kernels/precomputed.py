@@ -60,6 +60,7 @@ class Precomputed(Kernel):
                     f"{n_documents}, got {len(values)} x {len(values)}. If the matrix covers other documents "
                     "too, pass Precomputed(matrix, id=...) with a metadata column that says which row is which."
                 )
+            check_order(self, self.matrix, documents.frame)
             rows = np.arange(n_documents)
         else:
             rows = rows_of(self, self.matrix, documents.frame)
@@ -155,6 +156,21 @@ def rows_of(kernel: Any, matrix: Any, frame: pd.DataFrame | None) -> np.ndarray:
             f"the index of a matrix must name each row once; {repeated!r} repeats in that of {kernel!r}."
         )
     return labels.get_indexer(ids)
+
+
+def check_order(kernel: Kernel, matrix: Any, frame: pd.DataFrame | None) -> None:
+    """Without ids rows go by their order; where both tables have labels, these should not say otherwise."""
+    if frame is None or not isinstance(matrix, pd.DataFrame):
+        return
+    if matrix.index.equals(pd.RangeIndex(len(matrix))):  # which only counts
+        return
+    rows, documents = _names(matrix.index), _names(frame.index)
+    both = rows.is_unique and documents.is_unique and not rows.equals(documents)
+    if both and set(rows) == set(documents):
+        raise ValueError(
+            f"{kernel!r} and the metadata have the same labels in another order, and without id= rows are matched by "
+            "their order. Bring them into one, as in matrix.loc[labels, labels], or name the column of labels by id=."
+        )
 
 
 def _names(labels: Iterable[Any]) -> pd.Index:

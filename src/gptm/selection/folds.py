@@ -57,7 +57,16 @@ def make_folds(cv: Any, data: Data, random_state: Any) -> list[tuple[np.ndarray,
             raise ValueError(f"cv must be at most the number of documents, {data.n}; got {cv}.")
         cv = KFold(cv, shuffle=True, random_state=random_state)
     positions = np.arange(data.n)
-    split = check_cv(cv).split(np.zeros((data.n, 1)), data.y)
+    splitter = check_cv(cv)
+    try:
+        split = list(splitter.split(np.zeros((data.n, 1)), data.y))
+    except ValueError as error:
+        if "groups" not in str(error):
+            raise
+        raise ValueError(
+            f"cv={cv!r} splits by groups of documents, which it has to be told; pass the folds that it makes of them, "
+            f"as in cv=list({type(cv).__name__}().split(X, groups=authors))."
+        ) from error
     folds = [(positions[train], positions[test]) for train, test in split]
     if not folds or any(len(part) == 0 for fold in folds for part in fold):
         raise ValueError(
