@@ -181,7 +181,12 @@ def test_number_of_topics_is_checked(model, value):
         ("init", np.eye(2, 6) * [[1], [0]], ["positive"]),
         ("callback", "stop", ["function"]),
         ("random_state", "seed", ["seed"]),
-        ("n_jobs", 0, ["n_jobs"]),
+        ("n_jobs", 0, ["threads"]),
+        ("n_jobs", 1.5, ["threads", "1.5"]),
+        ("n_jobs", True, ["threads"]),
+        ("verbose", "yes", ["integer", "'yes'"]),
+        ("fit_mean", "no", ["True or False", "'no'"]),
+        ("warm_start", 1, ["True or False"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -200,6 +205,22 @@ def test_parameters_are_checked(model, name, value, words):
 )
 def test_choices_are_listed(name, choices):
     refused(lambda: GPTM(2, **{name: "other"}).fit(counts()), name, "'other'", *choices)
+
+
+def test_whether_to_learn_the_kernel_is_true_or_false():
+    refused(lambda: GPTM(2, learn_kernel="no").fit(counts()), "learn_kernel", "True or False")
+
+
+def test_counts_of_the_caller_are_left_alone(model):
+    """Also where they are not in order: several entries for one cell, zeros written out."""
+    X = coo_matrix(([1.0, 2.0, 0.0, 3.0], ([0, 0, 1, 1], [2, 2, 0, 1])), shape=(2, 6)).tocsr()
+    messy = csr_matrix(
+        (np.array([1.0, 2.0, 0.0, 3.0]), np.array([2, 2, 0, 1]), np.array([0, 2, 4])), shape=(2, 6)
+    )
+    fit_strictly(model, counts())
+    theta = model.transform(messy, metadata=times(2))
+    assert messy.nnz == 4
+    assert_allclose(theta, model.transform(X.toarray(), metadata=times(2)), rtol=1e-10)
 
 
 @pytest.mark.parametrize("observed", [0.0, 1.0, -0.5, 2.0, np.nan])

@@ -30,9 +30,12 @@ def read_counts(estimator: Any, X: Any, *, reset: bool) -> csr_matrix:
             counts = validate_data(estimator, X, reset=reset, **checks)
     except ValueError as error:
         raise ValueError(f"{error}\n{_hint(str(error))}") from error
-    canonical = csr_matrix(counts, copy=True)
-    canonical.sum_duplicates()
-    canonical.eliminate_zeros()
+    # The training counts stay with the model, whatever becomes of the caller's.
+    canonical = csr_matrix(counts, copy=reset)
+    if not (canonical.has_canonical_format and canonical.data.all()):
+        canonical = canonical if reset else canonical.copy()
+        canonical.sum_duplicates()
+        canonical.eliminate_zeros()
     return canonical
 
 
@@ -97,6 +100,21 @@ def check_number(name: str, value: Any, *, least: float, integer: bool = False) 
     if wrong_kind or not np.isfinite(value) or value < least:
         expected = "an integer" if integer else "a number"
         raise ValueError(f"{name} must be {expected} of at least {least}; got {value!r}.")
+
+
+def check_truth(name: str, value: Any) -> None:
+    """A parameter that must be True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """A number of threads as in scikit-learn: None, or an integer that is not 0."""
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        raise ValueError(
+            f"n_jobs must be None, a number of threads, or -1 for all processors; got {n_jobs!r}."
+        )
 
 
 def check_callback(callback: Any) -> None:

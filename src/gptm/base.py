@@ -14,7 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gptm import em, metrics, predict
 from gptm._types import Array
-from gptm._validation import check_callback, check_choice, check_init, check_number, read_counts
+from gptm._validation import (
+    check_callback,
+    check_choice,
+    check_init,
+    check_n_jobs,
+    check_number,
+    check_truth,
+    read_counts,
+)
 from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import Posterior, Prior, expected_theta
@@ -316,6 +324,11 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_number("doc_tol", self.doc_tol, least=0.0)
         check_number("smoothing", self.smoothing, least=0.0)
         check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
+        check_truth("fit_mean", self.fit_mean)
+        check_truth("warm_start", self.warm_start)
+        check_n_jobs(self.n_jobs)
+        if not isinstance(self.verbose, bool | np.bool_):
+            check_number("verbose", self.verbose, least=0, integer=True)
         check_callback(self.callback)
 
     @property

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from gptm import em, predict
 from gptm._types import Array
-from gptm._validation import check_choice
+from gptm._validation import check_choice, check_truth
 from gptm._warnings import warn
 from gptm.base import TopicModel
 from gptm.estep import Posterior, Prior
@@ -241,6 +241,7 @@ class GPTM(Explaining, TopicModel):
         super()._check_parameters()
         check_choice("inference", self.inference, ("variational", "map"))
         check_choice("coregionalization", self.coregionalization, ("free", "shared", "identity"))
+        check_truth("learn_kernel", self.learn_kernel)
 
     @property
     def _reads_labels(self) -> bool:
@@ -248,7 +249,7 @@ class GPTM(Explaining, TopicModel):
 
     @property
     def _learns_kernel(self) -> bool:
-        return bool(self.learn_kernel) and self.inference == "variational"
+        return self.learn_kernel and self.inference == "variational"
 
     def _bind_kernel(self, documents: Documents) -> BoundKernel:
         kernel = resolve_kernel(self.kernel, documents.frame)
