@@ -36,4 +36,5 @@ bench-scale: $(READY)
 	$(BIN)/python benchmarks/scale.py $(BENCH)
 
 clean:
+	find src -name '*.nb[ic]' -delete
 	rm -rf .venv benchmarks/.venv-peers benchmarks/.splits .pytest_cache .mypy_cache .ruff_cache

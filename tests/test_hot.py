@@ -32,7 +32,7 @@ from gptm._hot.vectors import (
     where_above,
     whole_product,
 )
-from gptm.estep import Posterior, Prior, expected_theta, infer_documents
+from gptm.estep import Posterior, Prior, Tally, expected_theta, infer_documents
 from gptm.quadrature import as_rules, gauss_hermite, trapezoid
 
 FORMS = ("compiled", "python")
@@ -66,7 +66,7 @@ def random_document(seed, K=4, V=9, length=30):
 
 
 def pad(a, rest=0.0):
-    """A copy with its rows padded, as the compiled loops take them; NaN would show if it were read as a number."""
+    """A copy with its rows padded, as the compiled loops take them."""
     a = np.asarray(a, dtype=float)
     result = _hot.padded_zeros(*a.shape) + rest
     result[..., : a.shape[-1]] = a
@@ -127,6 +127,23 @@ def test_vectors_at_their_limits(form):
     assert_allclose(out[1], np.log(y), rtol=1e-13, atol=2e-16)
     assert np.isnan(out[2, 5])  # what is no number stays
     assert np.isnan(out[3, 5])
+
+
+def test_exp_and_log_of_many_numbers():
+    @njit(fastmath={"reassoc", "contract", "nsz"})
+    def of_all(x, y, out):
+        for i in range(0, x.shape[0], 8):
+            put(out[0], i, exp(get(x, i)))
+            put(out[1], i, log(get(y, i)))
+
+    x = np.linspace(-700, 700, 80_000)
+    powers = 2.0 ** np.arange(-996, 1000)
+    beside = np.nextafter(powers, 0), powers, 2**0.5 * powers, np.nextafter(2**0.5 * powers, 0)
+    y = np.concatenate([np.exp(x[: 80_000 - 4 * len(powers)] * 0.98), *beside])
+    out = np.empty((2, 80_000))
+    of_all(x, y, out)
+    assert_allclose(out[0], np.exp(x), rtol=1e-14)
+    assert_allclose(out[1], np.log(y), rtol=1e-15, atol=1e-15)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (5, 8), (2, 3, 9)])
@@ -192,12 +209,12 @@ def test_add_expected_counts(form):
 
 
 def test_shifted_exp(form):
-    lam = np.array([-3.0, 710.0, 2.0, 709.0, 20.0])
-    out = np.empty(8)
+    lam = np.array([-3.0, 709.0, 2.0, 708.0, 20.0, 1.0, 1.0, 5.0, 710.0])
+    out = np.empty(16)
     shift, whole = form_of(_hot.shifted_exp, form)(pad(lam, _hot.NOWHERE), out)
     assert shift == 710.0
-    assert_allclose(out[:5], np.exp(np.maximum(lam - 710.0, -700.0)), rtol=1e-13)
-    assert_allclose(out[5:], 0.0, atol=1e-300)
+    assert_allclose(out[:9], np.exp(np.maximum(lam - 710.0, -700.0)), rtol=1e-13)
+    assert_allclose(out[9:], 0.0, atol=1e-300)
     assert_allclose(whole, out.sum(), rtol=1e-14)
 
 
@@ -289,18 +306,19 @@ def resolvent(P, level):
 def direction(form, P, level, t, share, N, g):
     """x, P x and which topics count on their own."""
     K = len(g)
-    x, Px, chosen = pad(np.empty(K)), pad(np.empty(K)), np.empty(K, dtype=np.int64)
+    nan = np.full(_hot.padded(K), np.nan)
+    x, Px, chosen = nan.copy(), nan.copy(), np.empty(K, dtype=np.int64)
     n = form_of(_hot.newton_direction, form)(
         resolvent(P, level),
         level,
-        pad(t),
+        pad(t, 1e-304),
         share,
         N,
-        pad(g),
+        pad(g, 7.0),  # what pads it does not count
         x,
         Px,
         chosen,
-        pad(np.empty((4, K))),
+        np.stack([nan] * 4),
         np.empty((K, K)),
     )
     assert not x[K:].any()  # what pads the rows stays where it is
@@ -355,8 +373,11 @@ def test_level_of_a_document(form):
     e = np.array([1.0, 0.01, 0.03, 0.02])  # the rare ones have 0.02 / 1.06 on average
     for N in (0.0, 3.0, 30.0, 1e4):
         below = np.flatnonzero(_hot.LEVELS <= 0.5 * N * 0.02 / 1.06)
-        assert level_of(pad(e), 4, N, _hot.LEVELS) == below[-1]
-    assert level_of(pad(np.ones(3)), 3, 30.0, _hot.LEVELS) == 0
+        assert level_of(pad(e, 1e-304), e.sum(), 4, N, _hot.LEVELS) == below[-1]
+    assert level_of(pad(np.ones(3)), 3.0, 3, 30.0, _hot.LEVELS) == 0
+    of_many = np.repeat(e, 5)  # more than one vector of them
+    below = np.flatnonzero(_hot.LEVELS <= 0.5 * 90.0 * 0.02 / 5.3)
+    assert level_of(pad(of_many, 1e-304), 5.3, 20, 90.0, _hot.LEVELS) == below[-1]
 
 
 # nu2
@@ -399,22 +420,24 @@ def test_solve_nu2_of_a_very_wide_prior(form):
     far=st.sampled_from([0.0, 1e-3, 1.0, 8.0]),
 )
 def test_settle_nu2_finds_all_roots(seed, spread, far):
+    K = 7 + 10 * (seed % 2)
     rng = np.random.default_rng(seed)
-    p, t0 = np.exp(spread * rng.standard_normal((2, 7)))
+    p, t0 = np.exp(spread * rng.standard_normal((2, K)))
     roots = np.array([root_of_nu2(*one) for one in zip(p, t0, strict=True)])
-    start = roots * np.exp(far * rng.standard_normal(7))
+    start = roots * np.exp(far * rng.standard_normal(K))
     for function in (_hot.settle_nu2, _hot.settle_nu2.py_func):
-        rows = pad(p, _hot.ANYTHING), pad(t0)
+        rows = pad(p, _hot.ANYTHING), pad(t0, 1e-304)
         padded_nu2 = pad(start, _hot.ANYTHING)
-        nu2, half = padded_nu2[:7], np.exp(np.minimum(padded_nu2 / 2, 700))
-        moved = function(*rows, padded_nu2, half, np.empty(8))
+        nu2, half = padded_nu2[:K], np.exp(np.minimum(padded_nu2 / 2, 700))
+        old = np.empty(len(half))
+        moved = function(*rows, padded_nu2, half, old)
         assert_allclose(nu2, roots, rtol=1e-2)  # and the next call goes on from there
         assert np.all(nu2 >= roots * (1 - 1e-12))  # so that the bound has not fallen
         assert_allclose(half, np.exp(padded_nu2 / 2), rtol=1e-13)
         assert_allclose(moved, ((1 - start / nu2) ** 2).sum(), rtol=1e-10)
-        function(*rows, padded_nu2, half, np.empty(8))
+        function(*rows, padded_nu2, half, old)
         assert_allclose(nu2, roots, rtol=1e-4)
-        assert padded_nu2[7] == _hot.ANYTHING
+        assert np.all(padded_nu2[K:] == _hot.ANYTHING)
 
 
 def test_settle_nu2_from_far_away(form):
@@ -487,7 +510,7 @@ class Document:
 documents = st.builds(
     Document,
     seed=seeds,
-    K=st.integers(2, 5),
+    K=st.sampled_from([2, 3, 5, 8, 9, 17]),
     V=st.sampled_from([4, 12]),
     length=st.sampled_from([0, 1, 3, 30, 400, 20000]),
     spread=st.sampled_from([1e-2, 1.0, 30.0]),
@@ -550,8 +573,9 @@ def test_document_agrees_with_a_generic_optimiser(document):
     assert document.bound(lam, nu2) >= document.bound(best_lam, best_nu2) - 1e-9
 
 
-def test_optimise_document_as_plain_python():
-    document = Document(3)
+@pytest.mark.parametrize("K", [3, 9])
+def test_optimise_document_as_plain_python(K):
+    document = Document(3, K=K)
     compiled, python = document.optimise(max_inner=6), document.optimise("python", max_inner=6)
     for a, b in zip(compiled, python, strict=True):
         assert_allclose(a, b, rtol=1e-10)
@@ -622,13 +646,14 @@ def test_results_are_the_same_when_compiled_and_when_cached(tmp_path):
     assert compiled == cached
 
 
+@pytest.mark.parametrize("K", [3, 8, 9])
 @pytest.mark.parametrize("own_weights", [False, True])
-def test_document_block(form, own_weights):
+def test_document_block(form, own_weights, K):
     """Rows of a CSR matrix, each with its own precision T diag(weight) T', or one for all."""
-    p = naive.random_problem(0)
+    p = naive.random_problem(0, K=K)
     D, K = p.lam.shape
     rng = np.random.default_rng(0)
-    T = rng.standard_normal((K, K))
+    T = np.linalg.cholesky(naive.random_covariance(rng, K))  # no directions that are nearly flat
     weight = rng.uniform(0.2, 1.0, (D if own_weights else 1, K))
     means = rng.standard_normal((D, K))
     rows = [sparse_row(x_d) for x_d in p.X]
@@ -685,17 +710,17 @@ def guess(form, x_d, beta_T, lam, nu2):
     K = len(lam)
     words, counts, norms = pad_words(*sparse_row(x_d))
     lam, nu2 = pad(lam, _hot.NOWHERE), pad(nu2, _hot.ANYTHING)
-    form_of(_hot.guess_document, form)(
-        words, counts, x_d.sum(), pad(beta_T), lam, nu2, np.empty(8), np.empty(8), norms
-    )
+    e, n = np.full((2, len(lam)), np.nan)
+    form_of(_hot.guess_document, form)(words, counts, x_d.sum(), pad(beta_T), lam, nu2, e, n, norms)
     assert np.all(lam[K:] == _hot.NOWHERE)
     assert np.all(nu2[K:] == _hot.ANYTHING)
     return lam[:K], nu2[:K]
 
 
-def test_guess_document(form):
+@pytest.mark.parametrize("K", [3, 9])
+def test_guess_document(form, K):
     """Against the formula, with a document that has no words among the others."""
-    p = naive.random_problem(1)
+    p = naive.random_problem(1, K=K)
     X = p.X.copy()
     X[1] = 0.0
     for x_d, old_lam, old_nu2 in zip(X, p.lam, p.nu2, strict=True):
@@ -725,6 +750,49 @@ def test_documents_without_a_start_begin_with_a_guess():
         lam, nu2 = guess("compiled", x_d, p.beta.T, p.lam[d], np.full(p.lam.shape[1], 2.0))
         assert_allclose(posterior.lam[d], lam, rtol=1e-12)
         assert_allclose(posterior.nu2[d], nu2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("own_weights", [False, True])
+def test_documents_do_not_know_of_each_other(own_weights):
+    """To the last bit, whichever come before, and whether their words are few or many of all."""
+    rng = np.random.default_rng(0)
+    X = csr_matrix(rng.poisson(0.3, (40, 60)) * (rng.random((40, 1)) < 0.9))
+    T, beta_T = rng.standard_normal((9, 9)), np.ascontiguousarray(rng.dirichlet(np.ones(60), 9).T)
+    weight = rng.uniform(0.2, 1.0, (40, 9))
+
+    def inferred(rows):
+        prior = Prior(np.ones((len(rows), 9)), T, weight[rows] if own_weights else weight[0])
+        posterior, _ = infer_documents(
+            X[rows].astype(float), prior, beta_T, None, max_inner=30, tol=1e-9, n_jobs=2
+        )
+        return np.stack(posterior)
+
+    every = inferred(np.arange(40))
+    for some_of_them in ([3], [7, 2], [39, 0, 5]):
+        assert np.array_equal(inferred(np.array(some_of_them)), every[:, some_of_them])
+
+
+def test_a_tally_serves_other_numbers_of_topics():
+    """What pads its arrays is nothing, also where there were more topics before."""
+    tally = Tally()
+    for array in tally.arrays(2, 4, 5):
+        array[:] = 1.0
+    assert not tally.arrays(3, 4, 3)[0].any()
+
+
+def test_no_documents_have_no_expected_counts():
+    prior = Prior(np.zeros((0, 3)), np.eye(3), np.ones(3))
+    _, statistics = infer_documents(
+        csr_matrix((0, 5)),
+        prior,
+        np.full((5, 3), 0.2),
+        None,
+        max_inner=2,
+        tol=1.0,
+        n_jobs=1,
+        tally=Tally(),
+    )
+    assert np.array_equal(statistics.expected, np.zeros((5, 3)))
 
 
 # E[softmax]

@@ -16,7 +16,7 @@ from gptm.parallel import BLOCK, blocks, even_blocks, ordered_map, shards
 from gptm.quadrature import RULES
 
 # Each shard sums expected counts in a (V, K) array of its own. Within these limits there are as many, whatever n_jobs,
-# as take no more memory than the posterior does.
+# as take about the memory of the posterior.
 FEW_SHARDS, MANY_SHARDS = 8, 32
 MIN_SHARD = 8192  # distinct words
 
@@ -50,12 +50,13 @@ class Tally:
     """Padded arrays for topics and the shards' sums, kept from one document step to the next: new memory is slow."""
 
     def __init__(self) -> None:
+        self._shape = (0, 0)
         self._arrays: list[Array] = []
 
     def arrays(self, n: int, V: int, K: int) -> list[Array]:
-        """As many (V, K) arrays, padded; what is in them is of no use, but for the zeros that pad them."""
-        if self._arrays and self._arrays[0].shape != (V, _hot.padded(K)):
-            self._arrays = []
+        """As many (V, K) arrays, padded with (next to) nothing; what else is in them is of no use."""
+        if self._shape != (V, K):
+            self._shape, self._arrays = (V, K), []
         self._arrays += [_hot.padded_zeros(V, K) for _ in range(n - len(self._arrays))]
         return self._arrays[:n]
 
@@ -105,8 +106,9 @@ def infer_documents(
         indices, topics = _topics_of(counts.indices, beta_T)
     else:
         pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
+        indices = counts.indices
         topics, *sums = tally.arrays(1 + len(pieces), V, K)
-        indices, topics[:, :K] = counts.indices, beta_T
+        topics[:, :K] = beta_T
 
     def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
         shard, expected = item
@@ -121,7 +123,7 @@ def infer_documents(
                 counts.data,
                 np.ascontiguousarray(prior.mean[rows]),
                 prior.T,
-                weight[rows],
+                np.ascontiguousarray(weight[rows]),
                 P,
                 resolvents,
                 topics,
@@ -136,7 +138,8 @@ def infer_documents(
             )
 
     ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
-    return Posterior(lam, nu2), Statistics(terms, _expected_counts(sums, beta_T, n_jobs))
+    expected = _expected_counts(sums, beta_T[:0] if tally is None else beta_T, n_jobs)
+    return Posterior(lam, nu2), Statistics(terms, expected)
 
 
 def _topics_of(words: np.ndarray, beta_T: Array) -> tuple[np.ndarray, Array]:
@@ -156,9 +159,9 @@ def _n_shards(counts: csr_matrix) -> int:
 
 
 def _expected_counts(sums: list[Array], beta_T: Array, n_jobs: int | None) -> Array:
-    """beta_T times the sum of the shards' sums, always in the same order; empty where nothing was summed."""
+    """beta_T times the sum of the shards' sums, always in the same order."""
     K = beta_T.shape[1]
-    total = np.zeros((len(sums[0]) if sums else 0, K))
+    total = np.zeros(beta_T.shape)
 
     def add(rows: slice, _: Callable[[], None]) -> None:
         for part in sums:

@@ -23,6 +23,7 @@ from gptm._hot.documents import ANYTHING, NOWHERE, document_block, optimise_docu
 from gptm._hot.gibbs import choose, gibbs_sweep, next_uniform, weigh
 from gptm._hot.guess import guess_document
 from gptm._hot.information import word_statistics
+from gptm._hot.lowering import Vector
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
 from gptm._hot.scratch import Scratch
 from gptm._hot.softmax import Rules, expected_softmax
@@ -43,6 +44,7 @@ __all__ = [
     "NOWHERE",
     "Rules",
     "Scratch",
+    "Vector",
     "add_expected_counts",
     "add_rows",
     "cholesky",

@@ -18,16 +18,12 @@ _BEYOND = 1.0
 
 
 @inlined(fastmath=FAST)
-def level_of(e, K, N, levels):
+def level_of(e, mass, K, N, levels):
     """Which of the ascending levels suits a document: about the curvature of topics that hardly occur.
 
-    `e` is exp(lam) of K topics, up to a factor, in a padded row.
+    `e` is exp(lam) of K topics, up to a factor, in a padded row, and `mass` its sum.
     """
-    mass = spread(0.0)
-    for i in range(0, e.shape[0], LANES):
-        mass += get(e, i)
-    whole = total(mass)
-    mean, none = spread(whole / K), spread(0.0)
+    mean, none = spread(mass / K), spread(0.0)
     frequent = rare = none
     for i in range(0, e.shape[0], LANES):
         x = get(e, i)
@@ -36,7 +32,7 @@ def level_of(e, K, N, levels):
     few = K - total(frequent)
     level = 0
     if few > 0.0:
-        curvature = 0.5 * N * total(rare) / (few * whole)
+        curvature = 0.5 * N * total(rare) / (few * mass)
         while level + 1 < levels.shape[0] and levels[level + 1] <= curvature:
             level += 1
     return level
@@ -49,7 +45,8 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     The matrix that is inverted is A - share u u'/N with A = P + level I + diag d: d_i = share t_i - level for
     the chosen topics and zero for others, u = t for the chosen ones and at most level / share for others, which keeps
     it positive definite. `chosen` (K,) takes topics; `work` (4, K) and `L` (K, K) are scratch. Returns
-    how many are chosen. All rows of topics are padded, with zeros in R, t and g.
+    how many are chosen. All rows of topics are padded, those of R with zeros; then x has zeros there too, whatever pads
+    the others.
     """
     K = chosen.shape[0]
     d, z, v, weights = work[0], work[1], work[2], work[3]

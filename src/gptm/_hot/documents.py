@@ -21,6 +21,7 @@ from gptm._hot.words import (
 # topics (Louis). It differs between documents, but reckoning with each one's own brought no more than this one number.
 SHARE = 0.4
 _IDLE = 1e-12  # nats per token: a step that promises less is hardly more than rounding
+_SHORTEST = 1e-6  # of a Newton step
 # What pads the rows: a topic that no document has, at its prior, so that nothing pulls on it.
 NOWHERE, ANYTHING = -1e300, 1.0  # lam and m; nu2 and p
 
@@ -52,34 +53,33 @@ def optimise_document(
     `bounded` document added, see `add_expected_counts`.
 
     N is the sum of the counts, p is diag P, and R[j] (K + 2, K) is (P + levels[j] I)^-1 with its row sums and its
-    diagonal below. All rows of topics are padded: lam and m with `NOWHERE`, nu2 and p with `ANYTHING`, everything else
-    with zeros. So are words and counts, see `take_words`, which fills the first row of `scratch.words` as well.
+    diagonal below. All rows of topics are padded: lam and m with `NOWHERE`, nu2 and p with `ANYTHING`, beta_T, P and R
+    with zeros. Words and counts are padded too, see `take_words`, which fills the first row of `scratch.words` as well.
     """
-    K, work = P.shape[0], scratch.topics
+    K, work = P.shape[0], scratch.rows
     # One by one: rows that are unpacked together count as not contiguous.
     n, e, e_new, half, t = work[0], work[1], work[2], work[3], work[4]
     g, x, Px, pull, old = work[5], work[6], work[7], work[8], work[9]
-    rows = range(0, lam.shape[0], LANES)
-    norms, others = scratch.words[0, : counts.shape[0]], scratch.words[1, : counts.shape[0]]
+    eights = range(0, lam.shape[0], LANES)
+    norms = scratch.words[0, : counts.shape[0]]
 
-    shift, _ = shifted_exp(lam, e)
-    for i in rows:
+    shift, mass = shifted_exp(lam, e)
+    for i in eights:
         put(x, i, get(lam, i) - get(m, i))
         put(half, i, exp(get(nu2, i) * 0.5))
     product(P, K, x, pull)
     zeta = dot(e, half)
-    level = level_of(e, K, N, levels)
+    level = level_of(e, mass, K, N, levels)
     enough, idle = tol * max(N, 1.0), min(tol, _IDLE) * max(N, 1.0)
-    rounding = 1e-15 * N
     inner = 0
     while inner < max_inner:
         inner += 1
         expected_topics(words, counts, e, beta_T, norms, n)
-        for i in rows:
+        for i in eights:
             put(t, i, get(e, i) * (N / zeta))
         moved = settle_nu2(p, t, nu2, half, old)
         zeta = dot(e, half)
-        for i in rows:
+        for i in eights:
             of_t = get(e, i) * get(half, i) * (N / zeta)
             put(t, i, of_t)
             put(g, i, get(n, i) - of_t - get(pull, i))
@@ -93,7 +93,7 @@ def optimise_document(
             x,
             Px,
             scratch.chosen,
-            work[10:14],
+            scratch.newton,
             scratch.small,
         )
         promise = dot(x, g)
@@ -101,29 +101,26 @@ def optimise_document(
             if moved > enough:
                 continue  # lam is where it should be; nu2 and zeta still settle with each other
             break
-        towards, along, curved = dot(x, n), dot(x, pull), dot(x, Px)
-        step = 1.0
-        while True:
-            for i in rows:
-                put(g, i, get(lam, i) + get(x, i) * step)
-            shift_new, _ = shifted_exp(g, e_new)
-            zeta_new = dot(e_new, half)
-            gain = -N * (np.log(zeta_new / zeta) + shift_new - shift) - step * (
-                along + 0.5 * step * curved
-            )
-            # With phi as it is, a lower bound of what the words gain, their likelihood need not be known.
-            if gain + step * towards >= -rounding:
-                break
-            for w in range(0, counts.shape[0], LANES):
-                put(others, w, get(norms, w))  # with what pads them
-            word_norms(words, e_new, beta_T, others)
-            gain += log_likelihood(counts, others) - log_likelihood(counts, norms)
-            if gain + N * (shift_new - shift) >= -rounding or step < 1e-6:
-                break
-            step *= 0.5
-        if step < 1e-6:  # the promise is below rounding: stay
+        step, shift_new, zeta_new = step_along(
+            words,
+            counts,
+            N,
+            beta_T,
+            lam,
+            x,
+            n,
+            pull,
+            Px,
+            half,
+            shift,
+            zeta,
+            g,
+            e_new,
+            scratch.words,
+        )
+        if step == 0.0:  # the promise is below rounding: stay
             break
-        for i in rows:
+        for i in eights:
             put(lam, i, get(g, i))
             put(pull, i, get(pull, i) + get(Px, i) * step)
         shift, zeta = shift_new, zeta_new
@@ -134,10 +131,46 @@ def optimise_document(
         return 0.0, inner
     word_norms(words, e, beta_T, norms)
     if expected.shape[0] > 0:
+        ratios = scratch.words[1, : counts.shape[0]]
         for w in range(0, counts.shape[0], LANES):
-            put(others, w, get(counts, w) / get(norms, w))
-        add_expected_counts(words, others, e, expected)
+            put(ratios, w, get(counts, w) / get(norms, w))
+        add_expected_counts(words, ratios, e, expected)
     return log_likelihood(counts, norms) - N * np.log(zeta), inner
+
+
+@inlined(fastmath=FAST)
+def step_along(
+    words, counts, N, beta_T, lam, x, n, pull, Px, half, shift, zeta, there, e_new, of_words
+):
+    """How far to go from lam in the direction x: all the way, or half of it, and so on, until the bound does not fall.
+
+    Returns that length, which is zero where even the shortest step lowers the bound: that is rounding. Then the largest
+    logit there, and zeta. Fills `there` with the logits, and `e_new` with their exponentials over that of the largest.
+    `of_words` holds the words' norms at lam; its second row is scratch.
+    """
+    norms, norms_new = of_words[0, : counts.shape[0]], of_words[1, : counts.shape[0]]
+    towards, along, curved = dot(x, n), dot(x, pull), dot(x, Px)
+    rounding = 1e-15 * N
+    step = 1.0
+    while step > _SHORTEST:
+        for i in range(0, lam.shape[0], LANES):
+            put(there, i, get(lam, i) + get(x, i) * step)
+        shift_new, _ = shifted_exp(there, e_new)
+        zeta_new = dot(e_new, half)
+        gain = -N * (np.log(zeta_new / zeta) + shift_new - shift) - step * (
+            along + 0.5 * step * curved
+        )
+        # With phi as it is, a lower bound of what the words gain, their likelihood need not be known.
+        if gain + step * towards >= -rounding:
+            return step, shift_new, zeta_new
+        for w in range(0, counts.shape[0], LANES):
+            put(norms_new, w, get(norms, w))  # with what pads them
+        word_norms(words, e_new, beta_T, norms_new)
+        gain += log_likelihood(counts, norms_new) - log_likelihood(counts, norms)
+        if gain + N * (shift_new - shift) >= -rounding:
+            return step, shift_new, zeta_new
+        step *= 0.5
+    return 0.0, shift, zeta
 
 
 @loop()
@@ -172,9 +205,8 @@ def document_block(
     P = precision if shared else scratch.precision
     R = resolvents if shared else scratch.resolvent
     levels, K = scratch.levels, lam.shape[1]
-    n, e, p = scratch.topics[0], scratch.topics[1], scratch.topics[14]
-    own_m, own_lam = scratch.topics[15], scratch.topics[16]
-    own_nu2 = scratch.topics[17]
+    n, e = scratch.rows[0], scratch.rows[1]
+    own_m, own_lam, own_nu2, p = scratch.own[0], scratch.own[1], scratch.own[2], scratch.own[3]
     if shared:
         take_diagonal(P, p, levels)
     inner = 0
@@ -194,8 +226,8 @@ def document_block(
             levels = scratch.levels
             weighted_precision(T, weight[d], P)
             take_diagonal(P, p, levels)
-            shifted_exp(own_lam, e)
-            j = level_of(e, K, N, levels)
+            _, mass = shifted_exp(own_lam, e)
+            j = level_of(e, mass, K, N, levels)
             levels = levels[j : j + 1]
             resolvent(P, levels[0], scratch.small, R[0])
         term, used = optimise_document(

@@ -26,7 +26,7 @@ def exp(x):
 
 
 def log(x):
-    """log(x) to 1e-15, for x that are not below 1e-300."""
+    """log(x) to 1e-15, for finite x of 1e-300 and more; of others it is any number."""
     return np.log(x)
 
 
@@ -38,6 +38,11 @@ def _power_of_two(shifted):
 def _exponent(x):
     """n of x = 2^n y with y from 1 to 2."""
     return np.frexp(x)[1] - 1.0
+
+
+def _mantissa(x):
+    """y of x = 2^n y, likewise."""
+    return 2.0 * np.frexp(x)[0]
 
 
 _SIXTY_FOUR = ir.VectorType(ir.IntType(64), LANES)
@@ -71,6 +76,16 @@ def _build_exponent():
         number = builder.bitcast(bits, arguments[0].type)
         offset = ir.Constant(arguments[0].type, [2.0**52 + 1023.0] * LANES)
         return builder.fsub(number, offset)
+
+    return _typed_double, generate
+
+
+@compiled(_mantissa, Vector)
+def _build_mantissa():
+    def generate(context, builder, signature, arguments):
+        bits = builder.bitcast(arguments[0], _SIXTY_FOUR)
+        bits = builder.or_(builder.and_(bits, _integers((1 << 52) - 1)), _integers(0x3FF << 52))
+        return builder.bitcast(bits, arguments[0].type)
 
     return _typed_double, generate
 
@@ -118,8 +133,7 @@ def _compiled_log(x):
         return None
 
     def of_vector(x):
-        n = _exponent(x)
-        y = x / _power_of_two(n + _MAGIC)
+        n, y = _exponent(x), _mantissa(x)
         n = where_above(y, spread(_SQRT_2), n + 1.0, n)
         y = where_above(y, spread(_SQRT_2), y * 0.5, y)
         s = (y - 1.0) / (y + 1.0)

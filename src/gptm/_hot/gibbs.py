@@ -36,11 +36,11 @@ def choose(weights, sums, uniform):
     end the processor could only guess.
     """
     groups = sums.shape[0]
-    total = _NONE
+    whole = _NONE
     for g in range(groups):
-        total += sums[g]
-        sums[g] = total
-    left = np.float32(uniform) * total
+        whole += sums[g]
+        sums[g] = whole
+    left = np.float32(uniform) * whole
     group = 0
     for g in range(groups - 1):
         group += left >= sums[g]

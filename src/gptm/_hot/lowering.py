@@ -35,6 +35,7 @@ class _VectorModel(models.PrimitiveModel):
         super().__init__(dmm, kind, ir.VectorType(element, LANES))
 
 
+_NUMBERS = (types.Float, types.Integer)
 _MASK = ir.VectorType(ir.IntType(32), LANES)
 _FIRST = ir.Constant(ir.IntType(32), 0)
 
@@ -44,7 +45,8 @@ def is_vector(kind):
 
 
 def _is_row(kind):
-    return isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout == "C"
+    floats = isinstance(kind, types.Array) and isinstance(kind.dtype, types.Float)
+    return floats and kind.ndim == 1 and kind.layout == "C"
 
 
 def compiled(function, *kinds):
@@ -77,7 +79,7 @@ def _register_arithmetic(function, instruction):
         def result(x, y):
             vectors = [kind for kind in (x, y) if is_vector(kind)]
             others = [kind for kind in (x, y) if not is_vector(kind)]
-            if not vectors or not all(isinstance(kind, types.Number) for kind in others):
+            if not vectors or not all(isinstance(kind, _NUMBERS) for kind in others):
                 return None
             return vectors[0] if all(kind == vectors[0] for kind in vectors) else None
 
@@ -88,8 +90,10 @@ def _register_arithmetic(function, instruction):
         x, y = (_vector_of(context, builder, *pair, signature.return_type) for pair in pairs)
         return getattr(builder, instruction)(x, y)
 
-    for kinds in ((Vector, Vector), (Vector, types.Number), (types.Number, Vector)):
-        lower_builtin(function, *kinds)(generate)
+    lower_builtin(function, Vector, Vector)(generate)
+    for number in _NUMBERS:
+        lower_builtin(function, Vector, number)(generate)
+        lower_builtin(function, number, Vector)(generate)
 
 
 for _function, _instruction in (
@@ -131,7 +135,8 @@ def _get():
 @compiled(put, types.Array, types.Integer, Vector)
 def _put():
     def typed(array, i, x):
-        return types.none if _is_row(array) and x == Vector(array.dtype) else None
+        writable = _is_row(array) and array.mutable
+        return types.none if writable and x == Vector(array.dtype) else None
 
     def generate(context, builder, signature, arguments):
         kind = signature.args[0]
@@ -153,8 +158,13 @@ def _spread():
     return typed, generate
 
 
+def _choose(builder, sign, x, y):
+    """y where it is larger, or smaller, than x, and x elsewhere."""
+    return builder.select(builder.fcmp_ordered(sign, y, x), y, x)
+
+
 def _register_choice(function, sign):
-    """`larger` and `smaller`: y where it is, x elsewhere."""
+    """`larger` and `smaller`."""
 
     @compiled(function, Vector, Vector)
     def _choice():
@@ -162,8 +172,7 @@ def _register_choice(function, sign):
             return x if is_vector(x) and x == y else None
 
         def generate(context, builder, signature, arguments):
-            x, y = arguments
-            return builder.select(builder.fcmp_ordered(sign, y, x), y, x)
+            return _choose(builder, sign, *arguments)
 
         return typed, generate
 
@@ -204,6 +213,4 @@ def _register_fold(function, combine):
 
 _register_fold(total, lambda builder, x, y: builder.fadd(x, y))
 _register_fold(whole_product, lambda builder, x, y: builder.fmul(x, y))
-_register_fold(
-    greatest, lambda builder, x, y: builder.select(builder.fcmp_ordered(">", y, x), y, x)
-)
+_register_fold(greatest, lambda builder, x, y: _choose(builder, ">", x, y))

@@ -7,13 +7,16 @@ import numpy as np
 from gptm._hot.direction import LEVELS
 from gptm._hot.vectors import padded, padded_zeros
 
-TOPIC_ROWS = 18
-
 
 class Scratch(NamedTuple):
-    """Arrays for one thread; what is in them before and after a loop is of no use, but for zeros that pad rows."""
+    """Arrays for one thread; what is in them before and after a loop is of no use.
 
-    topics: np.ndarray  # (TOPIC_ROWS, K, padded)
+    But for `precision` and `resolvent`: there, zeros pad the rows and are never written to.
+    """
+
+    own: np.ndarray  # (4, K padded) m, lam, nu2 and diag P of the document at hand
+    rows: np.ndarray  # (10, K padded)
+    newton: np.ndarray  # (4, K padded)
     small: np.ndarray  # (K, K)
     chosen: np.ndarray  # (K,) topics
     levels: np.ndarray  # (number of levels,)
@@ -26,7 +29,9 @@ class Scratch(NamedTuple):
     def of(cls, K: int, longest: int) -> "Scratch":
         """For K topics and documents of at most `longest` distinct words."""
         return cls(
-            padded_zeros(TOPIC_ROWS, K),
+            padded_zeros(4, K),
+            padded_zeros(10, K),
+            padded_zeros(4, K),
             np.empty((K, K)),
             np.empty(K, dtype=np.int64),
             np.empty(len(LEVELS)),

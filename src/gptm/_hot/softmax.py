@@ -24,7 +24,9 @@ _SQUARES = 32  # in a row: each doubles the rounding error
 # topics that hardly occur are small whatever the rule.
 _DISCOUNT = 0.1
 _WIDEST = 100.0  # standard deviation: softmax is 0 or 1 there, and exp must not overflow
-_NOWHERE = -1e300  # logits that pad the rows
+_NOWHERE = (
+    -600.0
+)  # pads logits: exp of it is nothing, but times small weights still a normal number
 # On the left the integrand is a t + b t^2 + c t^3. These weights of the first three points t, 2t and 4t make up for all
 # that the trapezoid rule would have at t/2, t/4, ...
 _ENDS = (64 / 21, 8 / 21, 22 / 21)
@@ -53,14 +55,14 @@ def expected_softmax(lam, nu2, rules, out, work):
     analytic and falls off on both sides. From one t to the next it doubles, which keeps the relative error below 1e-6
     and makes exp(-t exp(eta)) the square of what it was. Symmetric in the topics, no sampling.
 
-    `work` (4 + 2 * most nodes, K, padded) is scratch.
+    `work` (4 + 2 * most nodes, K padded) is scratch.
     """
     K, most = lam.shape[1], rules.nodes.shape[1]
     mean, sd, slopes, sums = work[0], work[1], work[2], work[3]
     exp_eta, part = work[4 : 4 + most], work[4 + most :]
-    rows = range(0, sd.shape[0], LANES)
+    eights = range(0, sd.shape[0], LANES)
     for i in range(K, sd.shape[0]):
-        sd[i] = 0.0
+        mean[i], sd[i] = _NOWHERE, 0.0
     for d in range(lam.shape[0]):
         shift = lam[d, 0]
         for i in range(1, K):
@@ -68,17 +70,15 @@ def expected_softmax(lam, nu2, rules, out, work):
         for i in range(K):
             mean[i] = lam[d, i] - shift
             sd[i] = min(np.sqrt(nu2[d, i]), _WIDEST)
-        for i in range(K, sd.shape[0]):
-            mean[i] = _NOWHERE
         rule = _rule_of(mean, sd, rules.limits)
         G, nodes, weights = rules.size[rule], rules.nodes[rule], rules.weights[rule]
         mean_S = spread(0.0)
         for g in range(G):
-            for i in rows:
+            for i in eights:
                 e = exp(get(mean, i) + get(sd, i) * nodes[g])
                 put(exp_eta[g], i, e)
                 mean_S += e * weights[g]
-        for i in rows:
+        for i in eights:
             put(sums, i, spread(0.0))
         # On the right, nothing is left once the product vanishes.
         t = rules.first[rule] / total(mean_S)
@@ -89,7 +89,7 @@ def expected_softmax(lam, nu2, rules, out, work):
                 for g in range(G):
                     _fall(t, exp_eta[g], part[g])
             products = spread(1.0)
-            for i in rows:
+            for i in eights:
                 survive, slope = spread(TINY), spread(0.0)
                 for g in range(G):
                     now = get(part[g], i)
@@ -101,12 +101,12 @@ def expected_softmax(lam, nu2, rules, out, work):
                 put(slopes, i, slope / survive)
             product = whole_product(products)
             height = t * product * (_ENDS[step] if step < 3 else 1.0)
-            for i in rows:
+            for i in eights:
                 put(sums, i, get(sums, i) + get(slopes, i) * height)
             t *= 2.0
             step += 1
         whole = spread(0.0)
-        for i in rows:
+        for i in eights:
             whole += get(sums, i)
         scale = 1.0 / total(whole)
         for i in range(K):

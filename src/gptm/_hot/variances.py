@@ -42,9 +42,9 @@ def settle_nu2(p, t0, nu2, half, old):
     the right of their roots and fall onto them; none is beyond 1 / (p + t0), as exp(nu2 / 2) is at least one.
     `old` takes the start. Returns the sum of (1 - old / new)^2: twice the gain, to second order. Rows are padded.
     """
-    K = p.shape[0]
+    eights = range(0, p.shape[0], LANES)
     wide = spread(0.0)
-    for i in range(0, K, LANES):
+    for i in eights:
         x = get(nu2, i)
         put(old, i, x)
         wide = larger(wide, x)
@@ -54,7 +54,7 @@ def settle_nu2(p, t0, nu2, half, old):
             break
         # By how much a step was too large for the next one to be needless.
         too_far = spread(-np.inf)
-        for i in range(0, K, LANES):
+        for i in eights:
             x, of_p, of_t0 = get(nu2, i), get(p, i), get(t0, i)
             growth = of_t0 * (get(half, i) if step == 0 else exp(x * 0.5))
             new = x - (x * (of_p + growth) - 1.0) / (of_p + growth * (x * 0.5 + 1.0))
@@ -64,10 +64,10 @@ def settle_nu2(p, t0, nu2, half, old):
             put(nu2, i, new)
         largest, far = greatest(wide), greatest(too_far)
     if largest > _WIDE or far > 0.0:
-        for i in range(K):
+        for i in range(p.shape[0]):
             nu2[i] = solve_nu2(p[i], t0[i], old[i])
     moved = spread(0.0)
-    for i in range(0, K, LANES):
+    for i in eights:
         x = get(nu2, i)
         put(half, i, exp(x * 0.5))
         change = 1.0 - get(old, i) / x

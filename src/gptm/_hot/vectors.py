@@ -12,6 +12,7 @@ NumPy array of eight numbers, as written here; in compiled code (`lowering`) it 
 vector register, or two of them. `exponential` has exp and log of vectors.
 """
 
+import math
 import operator
 from typing import Any
 
@@ -33,7 +34,7 @@ def padded(n):
 def padded_zeros(*shape):
     """Zeros with the last length padded; rows begin at cache lines, so that no vector lies across two of them."""
     shape = (*shape[:-1], padded(shape[-1]))
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     room = np.zeros(size + LANES)
     first = -room.ctypes.data % _BYTES // room.itemsize
     return room[first : first + size].reshape(shape)
@@ -89,7 +90,7 @@ def whole_product(x):
 
 
 def greatest(x):
-    """The largest of all; not NaN, unless all are."""
+    """The largest of all. What cannot be compared is passed over, unless it comes first."""
     return _folded(larger, x)
 
 
