@@ -1,5 +1,6 @@
 """exp and log of vectors, several times as fast as one number after the other."""
 
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ _LOG2_E = 1.4426950408889634
 _LOG_2_HIGH, _LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _MAGIC = 1.5 * 2.0**52  # added to a number, it leaves the nearest integer in the lowest bits
 _LIMIT = 700.0  # of |x|; beyond it the power of two would not fit
-_C2, _C3, _C4, _C5 = 1 / 2, 1 / 6, 1 / 24, 1 / 120
-_C6, _C7, _C8, _C9 = 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880
-_C10, _C11 = 1 / 3628800, 1 / 39916800
+# Of Taylor's polynomial for exp, and of that for artanh(s) / s in s^2; the highest power first.
+_OF_EXP = tuple(1 / factorial(k) for k in range(11, -1, -1))
+_OF_ARTANH = tuple(1 / (2 * k + 1) for k in range(9, -1, -1))
+_SQRT_2 = 1.4142135623730951
 
 
 def exp(x):
@@ -105,25 +107,12 @@ def _compiled_exp(x):
         shifted = x * _LOG2_E + _MAGIC
         n = shifted - _MAGIC
         r = (x - n * _LOG_2_HIGH) - n * _LOG_2_LOW
-        p = r * _C11 + _C10
-        p = r * p + _C9
-        p = r * p + _C8
-        p = r * p + _C7
-        p = r * p + _C6
-        p = r * p + _C5
-        p = r * p + _C4
-        p = r * p + _C3
-        p = r * p + _C2
-        p = r * p + 1.0
-        p = r * p + 1.0
+        p = spread(0.0)
+        for coefficient in _OF_EXP:
+            p = r * p + coefficient
         return p * _power_of_two(shifted)
 
     return of_vector
-
-
-_SQRT_2 = 1.4142135623730951
-_D1, _D2, _D3, _D4 = 1 / 3, 1 / 5, 1 / 7, 1 / 9
-_D5, _D6, _D7, _D8, _D9 = 1 / 11, 1 / 13, 1 / 15, 1 / 17, 1 / 19
 
 
 @overload(log, jit_options=_STRICT)
@@ -138,15 +127,9 @@ def _compiled_log(x):
         y = where_above(y, spread(_SQRT_2), y * 0.5, y)
         s = (y - 1.0) / (y + 1.0)
         q = s * s
-        p = q * _D9 + _D8
-        p = q * p + _D7
-        p = q * p + _D6
-        p = q * p + _D5
-        p = q * p + _D4
-        p = q * p + _D3
-        p = q * p + _D2
-        p = q * p + _D1
-        p = q * p + 1.0
+        p = spread(0.0)
+        for coefficient in _OF_ARTANH:
+            p = q * p + coefficient
         return 2.0 * s * p + n * _LOG_2_LOW + n * _LOG_2_HIGH
 
     return of_vector
