@@ -1,5 +1,6 @@
 """Each compiled loop against plain NumPy or the naive reference, compiled and as plain Python."""
 
+import mmap
 import os
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from gptm._hot.vectors import (
     where_above,
     whole_product,
 )
-from gptm.estep import Posterior, Prior, Tally, expected_theta, infer_documents
+from gptm.estep import Posterior, Prior, Tally, expected_theta, infer_documents, infer_theta
 from gptm.quadrature import as_rules, gauss_hermite, trapezoid
 
 FORMS = ("compiled", "python")
@@ -79,6 +80,52 @@ def pad_words(words, counts):
     longer, of_words, norms = np.full(length, 99), np.full(length, np.nan), np.full(length, np.nan)
     n_words, length = _hot.take_words(words, counts, longer, of_words, norms)
     return longer[:n_words], of_words[:length], norms[:length]
+
+
+# Rows that are padded
+
+
+@pytest.mark.parametrize("K", [1, 5, 8, 20])
+def test_padded_rows(K):
+    rng = np.random.default_rng(0)
+    room = _hot.padded_zeros(7, K)
+    room[:, :K] = rng.random((7, K))
+    for part in (room[:, :K], room[:, :K].T.T, room[2:5, :K]):
+        assert np.shares_memory(_hot.padded_rows(part), room)
+    wide = rng.random((7, _hot.padded(K) + 1))
+    for matrix in (
+        room[:, :K].copy(),  # K = 8 needs nothing behind its rows, but they may begin anywhere
+        room[:, :K].copy(order="F"),
+        room[::2, :K],
+        wide[:, :K],
+        wide[:, 1:][:, :K],
+        np.broadcast_to(room[0, :K], (7, K)),
+        room[:0, :K],
+    ):
+        rows = _hot.padded_rows(matrix)
+        assert np.array_equal(rows[:, :K], matrix)
+        assert not rows[:, K:].any()
+        assert rows.shape[1] % _hot.LANES == 0
+        assert rows.flags.c_contiguous
+        assert rows.ctypes.data % 64 == 0
+
+
+def test_padded_rows_are_not_those_of_others():
+    """Rows of the right length may have something else behind them, or end with their memory, or be no doubles."""
+    room = _hot.padded_zeros(4, 5)
+    room[2, 6] = 1.0
+    for matrix in (room[:, :5], room.astype(np.float32), room.view(np.int64)[:, :5]):
+        copy = _hot.padded_rows(matrix)
+        assert not np.shares_memory(copy, room)
+        assert copy.dtype == np.float64
+        assert not copy[:, matrix.shape[1] :].any()
+
+
+def test_padded_rows_do_not_reach_beyond_their_memory():
+    for length, shared in ((16, True), (15, False)):
+        memory = np.frombuffer(mmap.mmap(-1, 4096), count=length)  # begins where rows may begin
+        rows = np.ndarray((2, 5), buffer=memory, strides=(64, 8))
+        assert np.shares_memory(_hot.padded_rows(rows), memory) == shared
 
 
 # Eight numbers at a time
@@ -472,7 +519,7 @@ class Document:
         nu2 = pad(self.nu20 if nu2 is None else nu2, _hot.ANYTHING)
         P, levels = inv(self.Sigma), 0.1 * _hot.LEVELS
         words, counts, norms = pad_words(*sparse_row(self.x_d))
-        scratch = _hot.Scratch.of(self.K, len(self.x_d))
+        scratch = _hot.Scratch.of(self.K, len(self.x_d), shared=False)
         scratch.words[0, : len(norms)] = norms
         terms, inner = form_of(_hot.optimise_document, form)(
             words,
@@ -685,7 +732,7 @@ def test_document_block(form, own_weights, K):
         1e-14,
         terms,
         counts,
-        _hot.Scratch.of(K, len(beta_T)),
+        _hot.Scratch.of(K, len(beta_T), shared=False),
     )
     assert inner >= D
     assert_allclose(counts[:, K:], 0.0, atol=1e-290)
@@ -793,6 +840,22 @@ def test_no_documents_have_no_expected_counts():
         tally=Tally(),
     )
     assert np.array_equal(statistics.expected, np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("own_weights", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 700])
+def test_theta_without_its_posterior(own_weights, n):
+    """To the last bit what it is with it, for any number of threads."""
+    rng = np.random.default_rng(0)
+    X = csr_matrix(rng.poisson(0.3, (n, 60)) * (rng.random((n, 1)) < 0.9)).astype(float)
+    T, beta_T = rng.standard_normal((9, 9)), rng.dirichlet(np.ones(60), 9).T
+    weight = rng.uniform(0.2, 1.0, (n, 9)) if own_weights else np.ones(9)
+    prior = Prior(np.broadcast_to(rng.standard_normal(9), (n, 9)), T, weight)
+    posterior, _ = infer_documents(X, prior, beta_T, None, max_inner=30, tol=1e-4, n_jobs=1)
+    expected = expected_theta(posterior, n_jobs=1)
+    for n_jobs in (1, 2, 3):
+        theta = infer_theta(X, prior, beta_T, max_inner=30, tol=1e-4, n_jobs=n_jobs)
+        assert np.array_equal(theta, expected)
 
 
 # E[softmax]

@@ -73,6 +73,7 @@ class Fitted:
         return predicted_prior(
             self.parameters,
             SpectralCross(self.cross.training, self.Ktx[rows], self.Ktt[rows][:, rows]),
+            len(rows),
         )
 
     def infer(self, rows, n_jobs=1):
@@ -95,7 +96,7 @@ def prior_covariance(prior, d):
 def test_predicted_prior(kind, seed, singular):
     fitted = Fitted(seed, kind, singular=singular)
     p = fitted.p
-    prior = predicted_prior(fitted.parameters, fitted.cross)
+    prior = predicted_prior(fitted.parameters, fitted.cross, len(fitted.X))
     means, covs = naive.predict_eta(
         p.lam, p.mu, p.Sigma, fitted.B, fitted.Kxx, fitted.Ktx, np.diag(fitted.Ktt)
     )
@@ -109,7 +110,7 @@ def test_prediction_far_away_is_the_prior():
     fitted = Fitted(kind="free")
     own = np.array([0.5, 2.0])
     nothing = SpectralCross(fitted.cross.training, np.zeros((2, 7)), np.diag(own))
-    prior = predicted_prior(fitted.parameters, nothing)
+    prior = predicted_prior(fitted.parameters, nothing, 2)
     for d in range(2):
         assert_allclose(prior.mean[d], fitted.p.mu)
         assert_allclose(prior_covariance(prior, d), fitted.p.Sigma + own[d] * fitted.B, rtol=1e-10)
@@ -119,7 +120,7 @@ def test_prediction_at_a_training_document_is_its_mean():
     """With the kernel's own value and no further noise, F_* is F."""
     fitted = Fitted(kind="free")
     again = SpectralCross(fitted.cross.training, fitted.Kxx[:3], fitted.Kxx[:3, :3])
-    prior = predicted_prior(fitted.parameters, again)
+    prior = predicted_prior(fitted.parameters, again, 3)
     assert_allclose(prior.mean, fitted.p.mu + fitted.F[:3], rtol=1e-9, atol=1e-11)
     cov = naive.posterior_F(fitted.p.lam, fitted.p.mu, fitted.p.Sigma, fitted.B, fitted.Kxx)[1]
     for d, block in enumerate(naive.document_blocks(cov, 7, 3)[:3]):
@@ -132,7 +133,7 @@ def test_prediction_at_a_training_document_is_its_mean():
 @pytest.mark.parametrize("kind", ["identity", "shared", "free"])
 def test_infer_new_ends_at_the_maximum_of_each_document(kind):
     fitted = Fitted(1, kind)
-    prior = predicted_prior(fitted.parameters, fitted.cross)
+    prior = predicted_prior(fitted.parameters, fitted.cross, len(fitted.X))
     lam, nu2 = fitted.infer(slice(None))
     for d, x_d in enumerate(fitted.X):
         Sigma = prior_covariance(prior, d)
@@ -182,7 +183,7 @@ def test_new_documents_do_not_see_one_another():
 def test_new_document_without_words_keeps_the_prior():
     fitted = Fitted(kind="free")
     fitted.X[[1, 3]] = 0
-    prior = predicted_prior(fitted.parameters, fitted.cross)
+    prior = predicted_prior(fitted.parameters, fitted.cross, len(fitted.X))
     lam, nu2 = fitted.infer(slice(None))
     for d in (1, 3):
         assert_allclose(lam[d], prior.mean[d], rtol=1e-12)

@@ -420,9 +420,8 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return len(self.components_)
 
     def _parameters(self) -> predict.Parameters:
-        beta_T = np.ascontiguousarray(self.components_.T)
         return predict.Parameters(
-            beta_T, self.mean_, self.topic_covariance_, *self._kernel_parameters()
+            self.components_.T, self.mean_, self.topic_covariance_, *self._kernel_parameters()
         )
 
     def _kernel_parameters(self) -> tuple[Array, Array, Array]:
@@ -437,15 +436,20 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         frame = self._frame(X, metadata, counts.shape[0])
         return self._bound_kernel.read(Documents(counts.shape[0], frame, counts, None, self.n_jobs))
 
-    def _infer(self, counts: csr_matrix, new: Any) -> tuple[Posterior, Prior]:
+    def _words_and_prior(self, counts: csr_matrix, new: Any) -> tuple[Any, ...]:
+        """New documents as `predict` takes them, each on its own."""
         check_number("doc_tol", self.doc_tol, least=0.0)  # it may have been set after the fit
-        parameters = self._parameters()
-        prior = predict.predicted_prior(parameters, self._bound_kernel.cross(new))
-        return predict.infer_new(counts, prior, parameters.beta_T, self.doc_tol, self.n_jobs), prior
+        parameters, cross = self._parameters(), self._bound_kernel.cross(new)
+        prior = predict.predicted_prior(parameters, cross, counts.shape[0])
+        return counts, prior, parameters.beta_T, self.doc_tol, self.n_jobs
+
+    def _infer(self, counts: csr_matrix, new: Any) -> tuple[Posterior, Prior]:
+        documents = self._words_and_prior(counts, new)
+        return predict.infer_new(*documents), documents[1]
 
     def _theta(self, counts: csr_matrix, new: Any) -> Array:
         with computing(self.n_jobs):
-            return expected_theta(self._infer(counts, new)[0], self.n_jobs)
+            return predict.theta_of_new(*self._words_and_prior(counts, new))
 
     def _theta_with_std(self, counts: csr_matrix, new: Any) -> tuple[Array, Array]:
         with computing(self.n_jobs):

@@ -4,10 +4,12 @@ A pure function of (counts, prior, topics, start) to (posterior, sufficient stat
 thread, many threads and many machines run the same function over blocks of documents.
 """
 
+import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_matrix
 
 from gptm import _hot
@@ -47,7 +49,7 @@ class Statistics(NamedTuple):
 
 
 class Tally:
-    """Padded arrays for topics and the shards' sums, kept from one document step to the next: new memory is slow."""
+    """Padded arrays for the shards' sums, kept from one document step to the next: new memory is slow."""
 
     def __init__(self) -> None:
         self._shape = (0, 0)
@@ -87,59 +89,153 @@ def infer_documents(
     `tally` for it. The result does not depend on `n_jobs`.
     """
     n, K = prior.mean.shape
-    V = len(beta_T)
-    assert counts.shape == (n, V)  # the compiled loops do not look
-    begin = prior_start(prior) if start is None else start
     lam, nu2 = np.empty((2, n, K))
     terms = np.empty(n if with_terms else 0)
-    longest = int(np.diff(counts.indptr).max(initial=0))
-    shared = prior.weight.ndim == 1
-    P, resolvents = (
-        _shared_precision(prior)
-        if shared
-        else (_hot.padded_zeros(0, K), _hot.padded_zeros(0, K + 2, K))
-    )
-    weight = np.empty((0, K)) if shared else prior.weight
     if tally is None:
         pieces = even_blocks(n)
         sums = [_hot.padded_zeros(0, K)] * len(pieces)
-        indices, topics = _topics_of(counts.indices, beta_T)
     else:
         pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
-        indices = counts.indices
-        topics, *sums = tally.arrays(1 + len(pieces), V, K)
-        topics[:, :K] = beta_T
+        sums = tally.arrays(len(pieces), len(beta_T), K)
+    batch = Batch.of(counts, prior, beta_T, start, max_inner, tol)
 
     def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
         shard, expected = item
         expected[:] = 0.0
-        scratch = _hot.Scratch.of(K, longest)
+        scratch = batch.scratch()
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
-            lam[rows], nu2[rows] = begin.lam[rows], begin.nu2[rows]
-            _hot.document_block(
-                counts.indptr[rows.start : rows.stop + 1],
-                indices,
-                counts.data,
-                np.ascontiguousarray(prior.mean[rows]),
-                prior.T,
-                np.ascontiguousarray(weight[rows]),
-                P,
-                resolvents,
-                topics,
-                lam[rows],
-                nu2[rows],
-                start is None,
-                max_inner,
-                tol,
-                terms[rows],
-                expected,
-                scratch,
-            )
+            batch.settle(rows, lam[rows], nu2[rows], terms[rows], expected, scratch)
 
     ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
     expected = _expected_counts(sums, beta_T[:0] if tally is None else beta_T, n_jobs)
     return Posterior(lam, nu2), Statistics(terms, expected)
+
+
+def infer_theta(
+    counts: csr_matrix,
+    prior: Prior,
+    beta_T: Array,
+    *,
+    max_inner: int,
+    tol: float,
+    n_jobs: int | None,
+) -> Array:
+    """`expected_theta` of the posterior that `infer_documents` finds without a start, which is not kept."""
+    n, K = prior.mean.shape
+    theta = np.empty((n, K))
+    batch = Batch.of(counts, prior, beta_T, None, max_inner, tol)
+    pieces = even_blocks(n)
+    desks = Desks(batch, pieces)
+    terms, expected = np.empty(0), _hot.padded_zeros(0, K)
+
+    def run(rows: slice, checkpoint: Callable[[], None]) -> None:
+        checkpoint()
+        lam, nu2 = desks.posterior[:, : rows.stop - rows.start]
+        batch.settle(rows, lam, nu2, terms, expected, desks.scratch)
+        _hot.expected_softmax(lam, nu2, RULES, theta[rows], desks.softmax)
+
+    ordered_map(run, pieces, n_jobs)
+    return theta
+
+
+class Batch(NamedTuple):
+    """Documents, their priors, and what all of them share, as the compiled loop takes them."""
+
+    indptr: np.ndarray
+    indices: np.ndarray  # rows of `topics`
+    data: Array
+    mean: Array
+    T: Array
+    weight: Array  # of each document, or nothing
+    P: Array  # the one precision of all, or nothing
+    resolvents: Array  # likewise
+    topics: Array  # of the words that occur
+    begin: Posterior
+    guess: bool
+    max_inner: int
+    tol: float
+
+    @classmethod
+    def of(
+        cls,
+        counts: csr_matrix,
+        prior: Prior,
+        beta_T: Array,
+        start: Posterior | None,
+        max_inner: int,
+        tol: float,
+    ) -> "Batch":
+        n, K = prior.mean.shape
+        assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
+        if prior.weight.ndim == 1:
+            weight, (P, resolvents) = np.empty((0, K)), _shared_precision(prior)
+        else:
+            weight, P = prior.weight, _hot.padded_zeros(0, K)
+            resolvents = _hot.padded_zeros(0, K + 2, K)
+        indices, topics = _topics_of(counts.indices, beta_T)
+        return cls(
+            counts.indptr,
+            indices,
+            counts.data,
+            prior.mean,
+            prior.T,
+            weight,
+            P,
+            resolvents,
+            topics,
+            prior_start(prior) if start is None else start,
+            start is None,
+            max_inner,
+            tol,
+        )
+
+    def scratch(self) -> _hot.Scratch:
+        """Memory for one thread."""
+        longest = int(np.diff(self.indptr).max(initial=0))
+        return _hot.Scratch.of(len(self.T), longest, shared=len(self.P) > 0)
+
+    def settle(
+        self,
+        rows: slice,
+        lam: Array,
+        nu2: Array,
+        terms: Array,
+        expected: Array,
+        scratch: _hot.Scratch,
+    ) -> None:
+        """Fill `lam`, `nu2` and `terms` of some documents, and add to `expected`: see `_hot.document_block`."""
+        lam[:], nu2[:] = self.begin.lam[rows], self.begin.nu2[rows]
+        _hot.document_block(
+            self.indptr[rows.start : rows.stop + 1],
+            self.indices,
+            self.data,
+            np.ascontiguousarray(self.mean[rows]),
+            self.T,
+            np.ascontiguousarray(self.weight[rows]),
+            self.P,
+            self.resolvents,
+            self.topics,
+            lam,
+            nu2,
+            self.guess,
+            self.max_inner,
+            self.tol,
+            terms,
+            expected,
+            scratch,
+        )
+
+
+class Desks(threading.local):
+    """Memory that each thread has of its own, from one block of documents to the next."""
+
+    def __init__(self, batch: Batch, pieces: list[slice]) -> None:
+        K = len(batch.T)
+        longest = max((rows.stop - rows.start for rows in pieces), default=0)
+        self.scratch = batch.scratch()
+        self.posterior = np.empty((2, longest, K))
+        self.softmax = softmax_scratch(K)
 
 
 def _topics_of(words: np.ndarray, beta_T: Array) -> tuple[np.ndarray, Array]:
@@ -147,9 +243,7 @@ def _topics_of(words: np.ndarray, beta_T: Array) -> tuple[np.ndarray, Array]:
     if len(words) < len(beta_T):
         few, rows = np.unique(words, return_inverse=True)
         words, beta_T = rows.astype(words.dtype), beta_T[few]
-    topics = _hot.padded_zeros(*beta_T.shape)
-    topics[:, : beta_T.shape[1]] = beta_T
-    return words, topics
+    return words, _hot.padded_rows(beta_T)
 
 
 def _n_shards(counts: csr_matrix) -> int:
@@ -178,12 +272,23 @@ def _shared_precision(prior: Prior) -> tuple[Array, Array]:
     precision = (prior.T * prior.weight) @ prior.T.T
     P, resolvents = _hot.padded_zeros(K, K), _hot.padded_zeros(len(_hot.LEVELS), K + 2, K)
     P[:, :K] = 0.5 * (precision + precision.T)
-    levels = _hot.LEVELS * np.trace(P) / K
-    inverses = np.linalg.inv(P[:, :K] + levels[:, None, None] * np.eye(K))
-    resolvents[:, :K, :K] = inverses
-    resolvents[:, K, :K] = inverses.sum(1)
-    resolvents[:, K + 1, :K] = np.diagonal(inverses, axis1=1, axis2=2)
+    for level, resolvent in zip(_hot.LEVELS * np.trace(P) / K, resolvents[:, :, :K], strict=True):
+        inverse = _inverse(P[:, :K] + level * np.eye(K))
+        resolvent[:K], resolvent[K], resolvent[K + 1] = inverse, inverse.sum(0), np.diag(inverse)
     return P, resolvents
+
+
+def _inverse(A: Array) -> Array:
+    """Of a positive definite matrix, in half the time that `numpy.linalg.inv` takes."""
+    half = dpotri(dpotrf(A, lower=True)[0], lower=True)[0]
+    inverse = half + half.T
+    np.einsum("ii->i", inverse)[:] *= 0.5
+    return inverse
+
+
+def softmax_scratch(K: int) -> Array:
+    """Memory for `_hot.expected_softmax`."""
+    return _hot.padded_zeros(4 + 2 * RULES.nodes.shape[1], K)
 
 
 def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
@@ -192,7 +297,7 @@ def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
 
     def run(rows: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
-        work = _hot.padded_zeros(4 + 2 * RULES.nodes.shape[1], theta.shape[1])
+        work = softmax_scratch(theta.shape[1])
         _hot.expected_softmax(posterior.lam[rows], posterior.nu2[rows], RULES, theta[rows], work)
 
     ordered_map(run, even_blocks(len(theta)), n_jobs)

@@ -40,7 +40,7 @@ def see_words(
     """
     n, K = lam.shape
     expected, ambiguous = np.empty((n, K)), np.empty((n, K, K))
-    theta = softmax(lam, axis=1)
+    theta, topics = softmax(lam, axis=1), np.ascontiguousarray(beta_T)
 
     def run(rows: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
@@ -48,7 +48,7 @@ def see_words(
             counts.indptr[rows.start : rows.stop + 1],
             counts.indices,
             counts.data,
-            beta_T,
+            topics,
             theta[rows],
             expected[rows],
             ambiguous[rows],

@@ -13,7 +13,7 @@ from gptm._types import Array
 from gptm._validation import check_choice, check_truth
 from gptm._warnings import warn
 from gptm.base import TopicModel
-from gptm.estep import Posterior, Prior
+from gptm.estep import Posterior, Prior, expected_theta
 from gptm.explaining import Explaining
 from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
 from gptm.kernels.base import check_memory
@@ -21,6 +21,7 @@ from gptm.kernels.identity import NothingBound
 from gptm.kernels.terms import Terms
 from gptm.means import dual_coefficients, residuals
 from gptm.metadata import with_columns
+from gptm.parallel import computing
 
 
 class CTM(TopicModel):
@@ -326,6 +327,12 @@ class GPTM(Explaining, TopicModel):
         parameters = self._parameters()
         posterior, F = predict.infer_new_jointly(counts, parameters, cross, self.n_jobs)
         return posterior, predict.prior_around(parameters, F)
+
+    def _theta(self, counts: csr_matrix, new: Any) -> Array:
+        if not self._joint:
+            return super()._theta(counts, new)
+        with computing(self.n_jobs):
+            return expected_theta(self._infer(counts, new)[0], self.n_jobs)
 
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
         if self.kernel_ is None:

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.linalg.lapack import dsyevd
 
+from gptm._hot import padded_zeros
 from gptm._types import Array
 from gptm.means import Means, explained
 
@@ -12,9 +13,13 @@ def update_beta(expected: Array, prior: float | Array) -> Array:
 
     A topic without any count keeps no shape of its own and becomes uniform.
     """
-    beta_T = expected + prior
+    V, K = expected.shape
+    beta_T = padded_zeros(V, K)[:, :K]  # as the document step reads it
+    np.add(expected, prior, out=beta_T)
     totals = beta_T.sum(0)
-    return np.where(totals > 0, beta_T, 1.0) / np.where(totals > 0, totals, len(beta_T))
+    beta_T[:, totals == 0] = 1.0
+    beta_T /= np.where(totals > 0, totals, V)
+    return beta_T
 
 
 def _from_basis(inner: Array, means: Means) -> Array:

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gptm._types import Array
 from gptm._warnings import warn
 from gptm.bound import LOG_2PI
-from gptm.estep import Posterior, Prior, infer_documents, prior_start
+from gptm.estep import Posterior, Prior, infer_documents, infer_theta, prior_start
 from gptm.means import (
     Basis,
     diagonalise,
@@ -43,12 +43,13 @@ class Parameters(NamedTuple):
     F: Array  # (D, K) 𝒦 alpha
 
 
-def predicted_prior(parameters: Parameters, cross: Cross) -> Prior:
-    """Prior of eta for each new document alone, F_* integrated out."""
+def predicted_prior(parameters: Parameters, cross: Cross, n: int) -> Prior:
+    """Prior of eta for each of n new documents alone, F_* integrated out."""
     basis = diagonalise(parameters.Sigma, parameters.B)
-    mean = parameters.mu + cross.mean(parameters.alpha, parameters.F)
     if not basis.b.any():  # no kernel, or one that says nothing
+        mean = np.broadcast_to(parameters.mu, (n, len(parameters.mu)))
         return Prior(mean, basis.T, np.ones_like(basis.b))
+    mean = parameters.mu + cross.mean(parameters.alpha, parameters.F)
     return Prior(mean, basis.T, 1.0 / (1.0 + cross.variance(basis.b)))
 
 
@@ -73,6 +74,13 @@ def infer_new(
         with_terms=False,
     )
     return posterior
+
+
+def theta_of_new(
+    counts: csr_matrix, prior: Prior, beta_T: Array, tol: float, n_jobs: int | None
+) -> Array:
+    """`expected_theta` of `infer_new`."""
+    return infer_theta(counts, prior, beta_T, max_inner=MAX_INNER, tol=tol, n_jobs=n_jobs)
 
 
 def infer_new_jointly(

@@ -28,7 +28,7 @@ from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members
 from gptm._hot.scratch import Scratch
 from gptm._hot.softmax import Rules, expected_softmax
 from gptm._hot.variances import settle_nu2, solve_nu2
-from gptm._hot.vectors import LANES, padded, padded_zeros
+from gptm._hot.vectors import LANES, padded, padded_rows, padded_zeros
 from gptm._hot.words import (
     add_expected_counts,
     expected_topics,
@@ -66,6 +66,7 @@ __all__ = [
     "next_uniform",
     "optimise_document",
     "padded",
+    "padded_rows",
     "padded_zeros",
     "product",
     "settle_nu2",

@@ -22,12 +22,13 @@ class Scratch(NamedTuple):
     levels: np.ndarray  # (number of levels,)
     indices: np.ndarray  # (words of the longest document, padded)
     words: np.ndarray  # (3, the same)
-    precision: np.ndarray  # (K, K padded)
-    resolvent: np.ndarray  # (1, K + 2, K padded)
+    precision: np.ndarray  # (K, K padded) of the document at hand; none where all share theirs
+    resolvent: np.ndarray  # (1, K + 2, K padded), likewise
 
     @classmethod
-    def of(cls, K: int, longest: int) -> "Scratch":
-        """For K topics and documents of at most `longest` distinct words."""
+    def of(cls, K: int, longest: int, *, shared: bool) -> "Scratch":
+        """For K topics and documents of at most `longest` distinct words, whose precision is `shared` or not."""
+        of_its_own = 0 if shared else 1
         return cls(
             padded_zeros(4, K),
             padded_zeros(10, K),
@@ -37,6 +38,6 @@ class Scratch(NamedTuple):
             np.empty(len(LEVELS)),
             np.empty(padded(longest), dtype=np.int64),
             padded_zeros(3, longest),
-            padded_zeros(K, K),
-            padded_zeros(1, K + 2, K),
+            padded_zeros(of_its_own * K, K),
+            padded_zeros(of_its_own, K + 2, K),
         )

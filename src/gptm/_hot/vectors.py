@@ -17,6 +17,8 @@ import operator
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.lib.stride_tricks import as_strided
 
 LANES = 8
 _BYTES = 64  # of eight numbers, and of a cache line
@@ -38,6 +40,37 @@ def padded_zeros(*shape):
     room = np.zeros(size + LANES)
     first = -room.ctypes.data % _BYTES // room.itemsize
     return room[first : first + size].reshape(shape)
+
+
+def padded_rows(A):
+    """A matrix with zeros behind each row: the one that A is part of, where there is such a one, or else a copy.
+
+    >>> room = padded_zeros(2, 3)
+    >>> np.shares_memory(padded_rows(room[:, :3]), room)
+    True
+    >>> padded_rows(np.ones((2, 3)))[0]
+    array([1., 1., 1., 0., 0., 0., 0., 0.])
+    """
+    n, K = A.shape
+    whole = _whole_rows(A)
+    if whole is None:
+        whole = padded_zeros(n, K)
+        whole[:, :K] = A
+    return whole
+
+
+def _whole_rows(A):
+    """The matrix that A is the left part of, if that is padded: rows of such a length in A's memory, and zeros."""
+    n, K = A.shape
+    wide = A.itemsize * padded(K)
+    if A.dtype != np.float64 or A.strides != (wide, A.itemsize) or A.ctypes.data % _BYTES:
+        return None
+    if padded(K) == K:
+        return A
+    if not isinstance(A.base, np.ndarray) or A.ctypes.data + n * wide > byte_bounds(A.base)[1]:
+        return None
+    whole = as_strided(A, (n, padded(K)))
+    return None if whole[:, K:].any() else whole
 
 
 _Array: Any = np.ndarray  # whose types of `+` and `+=` differ
