@@ -1,5 +1,6 @@
 """Models on disk: the same bits back, one plain file, and clear words for any other file."""
 
+import copy
 import json
 import os
 import pickle
@@ -29,6 +30,7 @@ import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm._files import replace_file
+from gptm._hot import padded_rows
 from gptm.files import write_table
 from gptm.packing import pack_column, pack_texts, unpack_column, unpack_texts
 from gptm.persistence import load_attached, save_model
@@ -165,6 +167,17 @@ def saved(tmp_path, models):
 def public_attributes(model):
     names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
     return {name: getattr(model, name) for name in names}
+
+
+@pytest.mark.parametrize("name", ["CTM", "sum"])
+def test_topics_stay_as_documents_read_them(name, tmp_path, models):
+    """Copies of a model, too, need no copy of the topics for every call of `transform`."""
+    model = models[name]
+    model.save(tmp_path / "model.gptm")
+    again = gptm.load(tmp_path / "model.gptm")
+    for same in (model, again, pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert np.array_equal(same.components_, model.components_)
+        assert np.shares_memory(padded_rows(same.components_.T), same.components_)
 
 
 def plain_parameters(model):

@@ -25,7 +25,7 @@ from gptm._validation import (
 )
 from gptm._warnings import warn
 from gptm.corpus import Corpus
-from gptm.estep import Posterior, Prior, expected_theta
+from gptm.estep import Posterior, Prior, expected_theta, word_by_word
 from gptm.information import theta_spread
 from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
@@ -260,6 +260,11 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_is_fitted(self)
         save_model(self, path)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "components_"):
+            self.components_ = word_by_word(self.components_)
+
     # How a fit goes.
 
     def _fit(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
@@ -372,7 +377,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         same = len(self.doc_logits_) == problem.operator.n
         state = em.initial_state(
             problem,
-            np.ascontiguousarray(self.components_.T),
+            self.components_.T,
             Posterior(self.doc_logits_, self.doc_variance_) if same else None,
             Sigma=self.topic_covariance_ if problem.learn_covariance else None,
             **self._resumed_kernel(problem),

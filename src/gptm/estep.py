@@ -246,6 +246,11 @@ def _topics_of(words: np.ndarray, beta_T: Array) -> tuple[np.ndarray, Array]:
     return words, _hot.padded_rows(beta_T)
 
 
+def word_by_word(components: Array) -> Array:
+    """The same (K, V) topics, in memory as the document step reads them: it need not copy them every time."""
+    return _hot.padded_rows(components.T)[:, : len(components)].T
+
+
 def _n_shards(counts: csr_matrix) -> int:
     D, V = counts.shape
     most = np.clip(2 * D // max(V, 1), FEW_SHARDS, MANY_SHARDS)

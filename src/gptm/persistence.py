@@ -26,6 +26,7 @@ from gptm._arrays import from_sparse_arrays, sparse_arrays
 from gptm._files import replace_file
 from gptm._warnings import warn
 from gptm.corpus import Corpus
+from gptm.estep import word_by_word
 from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
 from gptm.metadata import as_name, parse_days
@@ -215,6 +216,7 @@ def _read(
 def _restore_model(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     model = _restore(header, tensors)
     _check_shapes(model)
+    model.components_ = word_by_word(model.components_)
     return model
 
 
