@@ -872,9 +872,11 @@ NINE_NODES = one_rule(9)
 def expected_softmax(lam, nu2, rules=NINE_NODES, form="compiled"):
     lam, nu2 = np.atleast_2d(lam).astype(float), np.atleast_2d(nu2).astype(float)
     out = np.full(lam.shape, np.nan)
-    work = np.full((4 + 2 * rules.nodes.shape[1], _hot.padded(lam.shape[1])), np.nan)
+    scratch = _hot.SoftmaxScratch.of(lam.shape[1], rules)
+    for work in scratch:
+        work[:] = np.nan
     with np.errstate(over="ignore", under="ignore"):
-        form_of(_hot.expected_softmax, form)(lam, nu2, rules, out, work)
+        form_of(_hot.expected_softmax, form)(lam, nu2, rules, out, scratch)
     return out
 
 

@@ -235,7 +235,7 @@ class Desks(threading.local):
         longest = max((rows.stop - rows.start for rows in pieces), default=0)
         self.scratch = batch.scratch()
         self.posterior = np.empty((2, longest, K))
-        self.softmax = softmax_scratch(K)
+        self.softmax = _hot.SoftmaxScratch.of(K, RULES)
 
 
 def _topics_of(words: np.ndarray, beta_T: Array) -> tuple[np.ndarray, Array]:
@@ -291,19 +291,14 @@ def _inverse(A: Array) -> Array:
     return inverse
 
 
-def softmax_scratch(K: int) -> Array:
-    """Memory for `_hot.expected_softmax`."""
-    return _hot.padded_zeros(4 + 2 * RULES.nodes.shape[1], K)
-
-
 def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
     """(n, K) E_q[softmax(eta)], not softmax(lam); rows sum to one."""
     theta = np.empty_like(posterior.lam)
 
     def run(rows: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
-        work = softmax_scratch(theta.shape[1])
-        _hot.expected_softmax(posterior.lam[rows], posterior.nu2[rows], RULES, theta[rows], work)
+        scratch = _hot.SoftmaxScratch.of(theta.shape[1], RULES)
+        _hot.expected_softmax(posterior.lam[rows], posterior.nu2[rows], RULES, theta[rows], scratch)
 
     ordered_map(run, even_blocks(len(theta)), n_jobs)
     return theta

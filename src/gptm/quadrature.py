@@ -29,11 +29,12 @@ def trapezoid(n: int, reach: float) -> tuple[Array, Array]:
 def as_rules(rows: Sequence[tuple[float, float, tuple[Array, Array]]]) -> Rules:
     """Rows of (limit, first t, (nodes, weights)) as arrays for compiled loops."""
     size = np.array([len(nodes) for _, _, (nodes, _) in rows])
-    nodes, weights = np.zeros((2, len(rows), size.max()))
-    for row, (_, _, rule) in enumerate(rows):
+    most = size[:-1].max(initial=0)
+    nodes, weights = np.zeros((2, len(rows) - 1, most), dtype=np.float32)
+    for row, (_, _, rule) in enumerate(rows[:-1]):
         nodes[row, : size[row]], weights[row, : size[row]] = rule
     limits, first = np.array([row[:2] for row in rows]).T.copy()
-    return Rules(limits, first, size, nodes, weights)
+    return Rules(limits, first, size, nodes, weights, *rows[-1][2])
 
 
 # Errors stay below 3e-4 where no standard deviation is beyond 4, and below 1e-2 elsewhere (tested).

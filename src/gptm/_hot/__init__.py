@@ -26,7 +26,7 @@ from gptm._hot.information import word_statistics
 from gptm._hot.lowering import Vector
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
 from gptm._hot.scratch import Scratch
-from gptm._hot.softmax import Rules, expected_softmax
+from gptm._hot.softmax import Rules, SoftmaxScratch, expected_softmax
 from gptm._hot.variances import settle_nu2, solve_nu2
 from gptm._hot.vectors import LANES, padded, padded_rows, padded_zeros
 from gptm._hot.words import (
@@ -44,6 +44,7 @@ __all__ = [
     "NOWHERE",
     "Rules",
     "Scratch",
+    "SoftmaxScratch",
     "Vector",
     "add_expected_counts",
     "add_rows",

@@ -71,6 +71,12 @@ def _vector_of(context, builder, value, kind, wanted):
     return builder.shuffle_vector(first, undefined, ir.Constant(_MASK, [0] * LANES))
 
 
+def _all_vectors(context, builder, signature, arguments):
+    """The arguments as vectors of the kind that is returned."""
+    pairs = zip(arguments, signature.args, strict=True)
+    return [_vector_of(context, builder, *pair, signature.return_type) for pair in pairs]
+
+
 def _register_arithmetic(function, instruction):
     """Vectors with vectors and with numbers; the vector says of what kind the result is."""
 
@@ -86,8 +92,7 @@ def _register_arithmetic(function, instruction):
         return result
 
     def generate(context, builder, signature, arguments):
-        pairs = zip(arguments, signature.args, strict=True)
-        x, y = (_vector_of(context, builder, *pair, signature.return_type) for pair in pairs)
+        x, y = _all_vectors(context, builder, signature, arguments)
         return getattr(builder, instruction)(x, y)
 
     lower_builtin(function, Vector, Vector)(generate)
@@ -163,16 +168,23 @@ def _choose(builder, sign, x, y):
     return builder.select(builder.fcmp_ordered(sign, y, x), y, x)
 
 
+def _alike(x, *others):
+    """The kind of x, if that is a vector and the others are vectors like it, or numbers."""
+    fits = all(kind == x or isinstance(kind, _NUMBERS) for kind in others)
+    return x if is_vector(x) and fits else None
+
+
 def _register_choice(function, sign):
     """`larger` and `smaller`."""
 
-    @compiled(function, Vector, Vector)
+    @compiled(function, Vector, types.Any)
     def _choice():
         def typed(x, y):
-            return x if is_vector(x) and x == y else None
+            return _alike(x, y)
 
         def generate(context, builder, signature, arguments):
-            return _choose(builder, sign, *arguments)
+            x, y = _all_vectors(context, builder, signature, arguments)
+            return _choose(builder, sign, x, y)
 
         return typed, generate
 
@@ -181,13 +193,13 @@ _register_choice(larger, ">")
 _register_choice(smaller, "<")
 
 
-@compiled(where_above, Vector, Vector, Vector, Vector)
+@compiled(where_above, Vector, types.Any, types.Any, types.Any)
 def _where_above():
     def typed(x, limit, above, else_):
-        return x if is_vector(x) and x == limit == above == else_ else None
+        return _alike(x, limit, above, else_)
 
     def generate(context, builder, signature, arguments):
-        x, limit, above, else_ = arguments
+        x, limit, above, else_ = _all_vectors(context, builder, signature, arguments)
         return builder.select(builder.fcmp_ordered(">", x, limit), above, else_)
 
     return typed, generate

@@ -33,11 +33,11 @@ def padded(n):
     return -(-n // LANES) * LANES
 
 
-def padded_zeros(*shape):
+def padded_zeros(*shape, dtype=np.float64):
     """Zeros with the last length padded; rows begin at cache lines, so that no vector lies across two of them."""
     shape = (*shape[:-1], padded(shape[-1]))
     size = math.prod(shape)
-    room = np.zeros(size + LANES)
+    room = np.zeros(size + _BYTES, dtype=dtype)
     first = -room.ctypes.data % _BYTES // room.itemsize
     return room[first : first + size].reshape(shape)
 
@@ -98,17 +98,17 @@ def spread(number):
 
 
 def larger(x, y):
-    """The larger one of each pair; that of x where the two cannot be compared."""
-    return where_above(y, x, y, x)
+    """The larger one of each pair; that of x where the two cannot be compared. y may be one number."""
+    return np.where(y > x, y, x).view(_Value)
 
 
 def smaller(x, y):
-    """The smaller one of each pair; that of x where the two cannot be compared."""
-    return where_above(x, y, y, x)
+    """The smaller one of each pair, likewise."""
+    return np.where(y < x, y, x).view(_Value)
 
 
 def where_above(x, limit, above, else_):
-    """`above` where x is more than `limit`, and `else_` elsewhere."""
+    """`above` where x is more than `limit`, and `else_` elsewhere; all but x may be one number."""
     return np.where(x > limit, above, else_).view(_Value)
 
 
