@@ -74,6 +74,11 @@ def pad(a, rest=0.0):
     return result
 
 
+def pad_square(A):
+    """A symmetric matrix, padded on all sides."""
+    return pad(pad(A).T).T.copy()
+
+
 def pad_words(words, counts):
     """The same of a document's words: words, counts, and an array for what belongs to words."""
     length = _hot.padded(len(words))
@@ -300,12 +305,15 @@ def test_cholesky(form, K):
     assert_allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-12)
 
 
-@pytest.mark.parametrize("K", [1, 2, 3, 4, 6, 9])
+@pytest.mark.parametrize("K", [1, 2, 8, 9, 20, 33])
 def test_product(form, K):
     rng = np.random.default_rng(K)
     A, x, out = naive.random_covariance(rng, K), rng.standard_normal(K), pad(np.full(K, np.nan))
-    form_of(_hot.product, form)(pad(np.vstack([A, np.full(K, np.nan)])), K, x, out)
-    assert_allclose(out, pad(A @ x), rtol=1e-10)
+    padded = pad_square(A)
+    for i in range(8, len(padded), 8):
+        padded[i:, :i] = np.nan  # what is on the left is not read
+    form_of(_hot.product, form)(padded, pad(x), out)
+    assert_allclose(out, pad(A @ x), rtol=1e-10, atol=1e-12)
 
 
 def test_dot(form):
@@ -347,7 +355,7 @@ def test_inverse(form, K):
 def resolvent(P, level):
     """(P + level I)^-1 with its row sums and diagonal below, as the compiled loops take it."""
     R = inv(P + level * np.eye(len(P)))
-    return pad(np.vstack([R, R.sum(axis=0), np.diag(R)]))
+    return np.vstack([pad_square(R), pad(np.stack([R.sum(axis=0), np.diag(R)]))])
 
 
 def direction(form, P, level, t, share, N, g):
@@ -526,7 +534,7 @@ class Document:
             counts,
             self.x_d.sum(),
             pad(self.m, _hot.NOWHERE),
-            pad(P),
+            pad_square(P),
             pad(np.diag(P), _hot.ANYTHING),
             np.stack([resolvent(P, level) for level in levels]),
             levels,
@@ -714,7 +722,7 @@ def test_document_block(form, own_weights, K):
     if not own_weights:
         P = T @ np.diag(weight[0]) @ T.T
         levels = _hot.LEVELS * np.trace(P) / K
-        P, shared = pad(P), np.stack([resolvent(P, level) for level in levels])
+        P, shared = pad_square(P), np.stack([resolvent(P, level) for level in levels])
     inner = form_of(_hot.document_block, form)(
         indptr,
         indices,
@@ -825,6 +833,21 @@ def test_a_tally_serves_other_numbers_of_topics():
     for array in tally.arrays(2, 4, 5):
         array[:] = 1.0
     assert not tally.arrays(3, 4, 3)[0].any()
+
+
+def test_expected_counts_of_few_words_among_many():
+    """Each stays with its word, also where documents have fewer words in all than there are."""
+    p = naive.random_problem(1)
+    K, V = p.beta.shape
+    beta = np.hstack([np.full((K, 50), 1e-3), p.beta])
+    X = np.hstack([np.zeros((2, 50)), p.X[:2]])
+    assert (X > 0).sum() < V + 50
+    prior = Prior(p.lam[:2], np.eye(K), np.ones(K))
+    posterior, statistics = infer_documents(
+        csr_matrix(X), prior, beta.T, None, max_inner=5, tol=1e-9, n_jobs=1, tally=Tally()
+    )
+    allocated = sum(naive.phi(lam, beta).T * x_d for lam, x_d in zip(posterior.lam, X, strict=True))
+    assert_allclose(statistics.expected, allocated.T, rtol=1e-10)
 
 
 def test_no_documents_have_no_expected_counts():

@@ -97,7 +97,7 @@ def infer_documents(
     else:
         pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
         sums = tally.arrays(len(pieces), len(beta_T), K)
-    batch = Batch.of(counts, prior, beta_T, start, max_inner, tol)
+    batch = Batch.of(counts, prior, beta_T, start, max_inner, tol, every_word=tally is not None)
 
     def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
         shard, expected = item
@@ -108,7 +108,9 @@ def infer_documents(
             batch.settle(rows, lam[rows], nu2[rows], terms[rows], expected, scratch)
 
     ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
-    expected = _expected_counts(sums, beta_T[:0] if tally is None else beta_T, n_jobs)
+    if tally is None:
+        return Posterior(lam, nu2), Statistics(terms, np.empty((0, K)))
+    expected = _expected_counts(sums, batch.topics, n_jobs)[:, :K]
     return Posterior(lam, nu2), Statistics(terms, expected)
 
 
@@ -150,7 +152,7 @@ class Batch(NamedTuple):
     weight: Array  # of each document, or nothing
     P: Array  # the one precision of all, or nothing
     resolvents: Array  # likewise
-    topics: Array  # of the words that occur
+    topics: Array
     begin: Posterior
     guess: bool
     max_inner: int
@@ -165,15 +167,22 @@ class Batch(NamedTuple):
         start: Posterior | None,
         max_inner: int,
         tol: float,
+        *,
+        every_word: bool = False,
     ) -> "Batch":
+        """With `every_word` its indices stay what they are; else topics may be of the words that occur alone."""
         n, K = prior.mean.shape
         assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
         if prior.weight.ndim == 1:
             weight, (P, resolvents) = np.empty((0, K)), _shared_precision(prior)
         else:
             weight, P = prior.weight, _hot.padded_zeros(0, K)
-            resolvents = _hot.padded_zeros(0, K + 2, K)
-        indices, topics = _topics_of(counts.indices, beta_T)
+            resolvents = _hot.padded_zeros(0, 0, K)
+        indices, topics = (
+            (counts.indices, _hot.padded_rows(beta_T))
+            if every_word
+            else _topics_of(counts.indices, beta_T)
+        )
         return cls(
             counts.indptr,
             indices,
@@ -257,29 +266,30 @@ def _n_shards(counts: csr_matrix) -> int:
     return int(np.clip(counts.nnz // MIN_SHARD, 1, most))
 
 
-def _expected_counts(sums: list[Array], beta_T: Array, n_jobs: int | None) -> Array:
-    """beta_T times the sum of the shards' sums, always in the same order."""
-    K = beta_T.shape[1]
-    total = np.zeros(beta_T.shape)
+def _expected_counts(sums: list[Array], topics: Array, n_jobs: int | None) -> Array:
+    """The topics times the sum of the shards' sums, always in the same order; all are padded."""
+    total = np.zeros_like(topics)
 
     def add(rows: slice, _: Callable[[], None]) -> None:
         for part in sums:
-            total[rows] += part[rows, :K]
-        total[rows] *= beta_T[rows]
+            total[rows] += part[rows]
+        total[rows] *= topics[rows]
 
     ordered_map(add, blocks(0, len(total), max(len(total) // FEW_SHARDS, 1)), n_jobs)
     return total
 
 
 def _shared_precision(prior: Prior) -> tuple[Array, Array]:
-    """The one precision P, and (n_levels, K + 2, K) inverses of P + level I, row sums and diagonals below; padded."""
-    K = len(prior.T)
+    """The one precision P, and the inverses of P + level I, row sums and diagonals below; padded, below as well."""
+    K, rows = len(prior.T), _hot.padded(len(prior.T))
     precision = (prior.T * prior.weight) @ prior.T.T
-    P, resolvents = _hot.padded_zeros(K, K), _hot.padded_zeros(len(_hot.LEVELS), K + 2, K)
-    P[:, :K] = 0.5 * (precision + precision.T)
-    for level, resolvent in zip(_hot.LEVELS * np.trace(P) / K, resolvents[:, :, :K], strict=True):
-        inverse = _inverse(P[:, :K] + level * np.eye(K))
-        resolvent[:K], resolvent[K], resolvent[K + 1] = inverse, inverse.sum(0), np.diag(inverse)
+    precision = 0.5 * (precision + precision.T)
+    P, resolvents = _hot.padded_zeros(rows, K), _hot.padded_zeros(len(_hot.LEVELS), rows + 2, K)
+    P[:K, :K] = precision
+    levels = _hot.LEVELS * np.trace(precision) / K
+    for level, resolvent in zip(levels, resolvents[:, :, :K], strict=True):
+        inverse = _inverse(precision + level * np.eye(K))
+        resolvent[:K], resolvent[-2], resolvent[-1] = inverse, inverse.sum(0), np.diag(inverse)
     return P, resolvents
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from gptm._hot.exponential import exp
 from gptm._hot.settings import FAST, inlined
-from gptm._hot.vectors import LANES, get, greatest, larger, put, spread, total
+from gptm._hot.vectors import LANES, get, greatest, larger, put, spread, total, totals
 
 
 @inlined(fastmath=FAST)
@@ -78,14 +78,39 @@ def add_rows(A, rows, weights, out):
 
 
 @inlined(fastmath=FAST)
-def product(A, K, x, out):
-    """Fill `out` with x @ A[:K], which is A x where A is symmetric; rows are padded, and may be more than K."""
+def product(A, x, out):
+    """Fill `out` with A x for a symmetric A, of which only what is right of the diagonal is read; all are padded.
+
+    With many topics A does not fit the first cache. Eight rows at a time: what stands in them beyond their own eight
+    columns counts twice, for these rows and for the columns.
+    """
     clear(out)
-    last = K - 1
-    for n in range(0, K, 4):
-        a, b, c, d = next_four(n, last)
-        of_a, of_b, of_c, of_d = weights_of_four(x, n, last)
-        add_four(A[a], A[b], A[c], A[d], of_a, of_b, of_c, of_d, out)
+    n = x.shape[0]
+    for i in range(0, n, LANES):
+        a, b, c, d = A[i], A[i + 1], A[i + 2], A[i + 3]
+        e, f, g, h = A[i + 4], A[i + 5], A[i + 6], A[i + 7]
+        of_a, of_b, of_c, of_d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        of_e, of_f, of_g, of_h = x[i + 4], x[i + 5], x[i + 6], x[i + 7]
+        own = (get(a, i) * of_a + get(b, i) * of_b) + (get(c, i) * of_c + get(d, i) * of_d)
+        own += (get(e, i) * of_e + get(f, i) * of_f) + (get(g, i) * of_g + get(h, i) * of_h)
+        own += get(out, i)
+        sum_a = sum_b = sum_c = sum_d = sum_e = sum_f = sum_g = sum_h = spread(0.0)
+        for j in range(i + LANES, n, LANES):
+            there = get(x, j)
+            part_a, part_b, part_c, part_d = get(a, j), get(b, j), get(c, j), get(d, j)
+            part_e, part_f, part_g, part_h = get(e, j), get(f, j), get(g, j), get(h, j)
+            sum_a += part_a * there
+            sum_b += part_b * there
+            sum_c += part_c * there
+            sum_d += part_d * there
+            sum_e += part_e * there
+            sum_f += part_f * there
+            sum_g += part_g * there
+            sum_h += part_h * there
+            four = (part_a * of_a + part_b * of_b) + (part_c * of_c + part_d * of_d)
+            others = (part_e * of_e + part_f * of_f) + (part_g * of_g + part_h * of_h)
+            put(out, j, get(out, j) + four + others)
+        put(out, i, own + totals(sum_a, sum_b, sum_c, sum_d, sum_e, sum_f, sum_g, sum_h))
 
 
 @inlined(fastmath=FAST)

@@ -45,19 +45,20 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     The matrix that is inverted is A - share u u'/N with A = P + level I + diag d: d_i = share t_i - level for
     the chosen topics and zero for others, u = t for the chosen ones and at most level / share for others, which keeps
     it positive definite. `chosen` (K,) takes topics; `work` (4, K) and `L` (K, K) are scratch. Returns
-    how many are chosen. All rows of topics are padded, those of R with zeros; then x has zeros there too, whatever pads
-    the others.
+    how many are chosen. All rows of topics are padded, and so is R, with zeros; then x has zeros there too, whatever
+    numbers pad the others. Behind R follow its row sums, R 1, and its diagonal.
     """
-    K = chosen.shape[0]
+    K, rows = chosen.shape[0], x.shape[0]
+    R_1, diagonal = R[rows], R[rows + 1]
     d, z, v, weights = work[0], work[1], work[2], work[3]
-    product(R, K, g, x)
+    product(R, g, x)
     n, rest = 0, 0.0
     sums, wholes = spread(0.0), spread(0.0)
     for i in range(0, x.shape[0], LANES):
         sums += get(x, i)
-        wholes += get(R[K], i)
+        wholes += get(R_1, i)
         put(d, i, get(t, i) * share - level)
-        put(z, i, get(d, i) * get(R[K + 1], i))
+        put(z, i, get(d, i) * get(diagonal, i))
     sum_x, whole = total(sums), total(wholes)
     for i in range(K):
         if z[i] > _BEYOND:
@@ -68,9 +69,8 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
             rest += t[i]
     base = min(rest / max(K - n, 1), level / share)
 
-    # A^-1 = R - R_S (d^-1 + R_SS)^-1 R_S' of both g and u = base 1 + (t - base)_S. R's row sums, R 1, are kept behind
-    # its last row, and its diagonal behind them. Both solutions are needed as a whole only in the end; until then,
-    # their entries in S.
+    # A^-1 = R - R_S (d^-1 + R_SS)^-1 R_S' of both g and u = base 1 + (t - base)_S. Both solutions are needed as a whole
+    # only in the end; until then, their entries in S.
     for a in range(n):
         for b in range(a + 1):
             s = R[chosen[a], chosen[b]]
@@ -81,7 +81,7 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
             # Inverse roots on the diagonal: to multiply is quicker.
             L[a, b] = 1.0 / np.sqrt(s) if a == b else s * L[b, b]
     for a in range(n):
-        s, r = x[chosen[a]], base * R[K, chosen[a]]
+        s, r = x[chosen[a]], base * R_1[chosen[a]]
         for k in range(n):
             r += (t[chosen[k]] - base) * R[chosen[a], chosen[k]]
         for k in range(a):
@@ -100,8 +100,8 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     for a in range(n):
         c = chosen[a]
         more = t[c] - base
-        ux += more * z[a] / d[a] - base * R[K, c] * z[a]
-        uy += more * v[a] / d[a] + base * R[K, c] * (more - v[a])
+        ux += more * z[a] / d[a] - base * R_1[c] * z[a]
+        uy += more * v[a] / d[a] + base * R_1[c] * (more - v[a])
     factor, pull = 0.0, 0.0
     if N > 0.0:
         factor = share * ux / (N - share * uy)
@@ -109,7 +109,7 @@ def newton_direction(R, level, t, share, N, g, x, Px, chosen, work, L):
     for a in range(n):
         weights[a] = factor * (t[chosen[a]] - base - v[a]) - z[a]
     for i in range(0, x.shape[0], LANES):
-        put(x, i, get(x, i) + get(R[K], i) * (factor * base))
+        put(x, i, get(x, i) + get(R_1, i) * (factor * base))
     add_rows(R, chosen[:n], weights[:n], x)
     # P x = g - level x - d x + share u u'x / N
     for i in range(0, x.shape[0], LANES):

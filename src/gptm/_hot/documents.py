@@ -52,11 +52,12 @@ def optimise_document(
     The last one promises less than `tol` nats per token. `expected` (V, K), unless empty, has the expected counts of a
     `bounded` document added, see `add_expected_counts`.
 
-    N is the sum of the counts, p is diag P, and R[j] (K + 2, K) is (P + levels[j] I)^-1 with its row sums and its
+    N is the sum of the counts, p is diag P, and R[j] is (P + levels[j] I)^-1 with its row sums and its
     diagonal below. All rows of topics are padded: lam and m with `NOWHERE`, nu2 and p with `ANYTHING`, beta_T, P and R
-    with zeros. Words and counts are padded too, see `take_words`, which fills the first row of `scratch.words` as well.
+    with zeros, the latter two below as well. Words and counts are padded too, see `take_words`, which fills the first
+    row of `scratch.words` as well.
     """
-    K, work = P.shape[0], scratch.rows
+    K, work = scratch.chosen.shape[0], scratch.rows
     # One by one: rows that are unpacked together count as not contiguous.
     n, e, e_new, half, t = work[0], work[1], work[2], work[3], work[4]
     g, x, Px, pull, old = work[5], work[6], work[7], work[8], work[9]
@@ -67,7 +68,7 @@ def optimise_document(
     for i in eights:
         put(x, i, get(lam, i) - get(m, i))
         put(half, i, exp(get(nu2, i) * 0.5))
-    product(P, K, x, pull)
+    product(P, x, pull)
     zeta = dot(e, half)
     level = level_of(e, mass, K, N, levels)
     enough, idle = tol * max(N, 1.0), min(tol, _IDLE) * max(N, 1.0)
@@ -199,7 +200,7 @@ def document_block(
     and `resolvents` are then (P + level I)^-1, with row sums and diagonal below, for each of `LEVELS` times the mean of
     diag P. `lam` and `nu2` (n, K) are where documents start; with `guess`, they are its priors, which
     `guess_document` leaves first. `terms` (n,) takes the words and normaliser terms, unless it is empty. Rows of
-    beta_T, precision, resolvents and expected are padded.
+    beta_T, precision, resolvents and expected are padded, those of the second and third below as well.
     """
     shared, bounded = precision.shape[0] > 0, terms.shape[0] > 0
     P = precision if shared else scratch.precision
@@ -208,7 +209,7 @@ def document_block(
     n, e = scratch.rows[0], scratch.rows[1]
     own_m, own_lam, own_nu2, p = scratch.own[0], scratch.own[1], scratch.own[2], scratch.own[3]
     if shared:
-        take_diagonal(P, p, levels)
+        take_diagonal(P, K, p, levels)
     inner = 0
     for d in range(lam.shape[0]):
         row = slice(indptr[d], indptr[d + 1])
@@ -225,7 +226,7 @@ def document_block(
         if not shared:
             levels = scratch.levels
             weighted_precision(T, weight[d], P)
-            take_diagonal(P, p, levels)
+            take_diagonal(P, K, p, levels)
             _, mass = shifted_exp(own_lam, e)
             j = level_of(e, mass, K, N, levels)
             levels = levels[j : j + 1]
@@ -267,9 +268,8 @@ def take_in(source, row, rest):
 
 
 @inlined()
-def take_diagonal(P, p, levels):
+def take_diagonal(P, K, p, levels):
     """Fill the padded `p` with diag P, and `levels` with `LEVELS` times its mean."""
-    K = P.shape[0]
     trace = 0.0
     for i in range(K):
         p[i] = P[i, i]
@@ -282,15 +282,15 @@ def take_diagonal(P, p, levels):
 
 @inlined()
 def resolvent(P, level, scratch, out):
-    """Fill `out` (K + 2, K) with (P + level I)^-1, its row sums and its diagonal."""
-    K = P.shape[0]
+    """Fill `out` with (P + level I)^-1, and below its row sums and its diagonal; `scratch` is (K, K)."""
+    K, rows = scratch.shape[0], P.shape[0]
     for i in range(K):
         P[i, i] += level
-    inverse(P, scratch, out[:K])
+    inverse(P[:K], scratch, out[:K])
     for i in range(K):
         P[i, i] -= level
-        out[K, i] = 0.0
-        out[K + 1, i] = out[i, i]
+        out[rows, i] = 0.0
+        out[rows + 1, i] = out[i, i]
     for k in range(K):
         for i in range(K):
-            out[K, i] += out[k, i]
+            out[rows, i] += out[k, i]

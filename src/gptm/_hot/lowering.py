@@ -15,6 +15,7 @@ from gptm._hot.vectors import (
     smaller,
     spread,
     total,
+    totals,
     where_above,
     whole_product,
 )
@@ -226,3 +227,29 @@ def _register_fold(function, combine):
 _register_fold(total, lambda builder, x, y: builder.fadd(x, y))
 _register_fold(whole_product, lambda builder, x, y: builder.fmul(x, y))
 _register_fold(greatest, lambda builder, x, y: _choose(builder, ">", x, y))
+
+
+# Which numbers of two vectors, counted through, are added to which: neighbours, then pairs, then halves.
+_ADDED = (
+    ([0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]),
+    ([0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]),
+    ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15]),
+)
+
+
+@compiled(totals, *[Vector] * LANES)
+def _totals():
+    def typed(a, b, c, d, e, f, g, h):
+        return _alike(a, b, c, d, e, f, g, h)
+
+    def generate(context, builder, signature, arguments):
+        vectors = arguments
+        for ones, others in _ADDED:
+            masks = [ir.Constant(_MASK, places) for places in (ones, others)]
+            vectors = [
+                builder.fadd(*(builder.shuffle_vector(x, y, mask) for mask in masks))
+                for x, y in zip(vectors[::2], vectors[1::2], strict=True)
+            ]
+        return vectors[0]
+
+    return typed, generate

@@ -22,8 +22,10 @@ class Scratch(NamedTuple):
     levels: np.ndarray  # (number of levels,)
     indices: np.ndarray  # (words of the longest document, padded)
     words: np.ndarray  # (3, the same)
-    precision: np.ndarray  # (K, K padded) of the document at hand; none where all share theirs
-    resolvent: np.ndarray  # (1, K + 2, K padded), likewise
+    precision: (
+        np.ndarray
+    )  # (K padded, K padded) of the document at hand; none where all share theirs
+    resolvent: np.ndarray  # (1, K padded + 2, K padded), likewise
 
     @classmethod
     def of(cls, K: int, longest: int, *, shared: bool) -> "Scratch":
@@ -38,6 +40,6 @@ class Scratch(NamedTuple):
             np.empty(len(LEVELS)),
             np.empty(padded(longest), dtype=np.int64),
             padded_zeros(3, longest),
-            padded_zeros(of_its_own * K, K),
-            padded_zeros(of_its_own, K + 2, K),
+            padded_zeros(of_its_own * padded(K), K),
+            padded_zeros(of_its_own, padded(K) + 2, K),
         )

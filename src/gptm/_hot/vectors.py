@@ -117,6 +117,11 @@ def total(x):
     return _folded(operator.add, x)
 
 
+def totals(a, b, c, d, e, f, g, h):
+    """The sums of eight vectors, as one."""
+    return np.array([total(x) for x in (a, b, c, d, e, f, g, h)]).view(_Value)
+
+
 def whole_product(x):
     """The product of all, likewise."""
     return _folded(operator.mul, x)
