@@ -30,6 +30,7 @@ from gptm._hot.vectors import (
     smaller,
     spread,
     total,
+    totals,
     where_above,
     whole_product,
 )
@@ -179,6 +180,63 @@ def test_vectors_at_their_limits(form):
     assert_allclose(out[1], np.log(y), rtol=1e-13, atol=2e-16)
     assert np.isnan(out[2, 5])  # what is no number stays
     assert np.isnan(out[3, 5])
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def vectors_beside_numbers(x, rows, out):
+    """What vectors do with single numbers, and the sums of eight of them; of either precision."""
+    a = get(x, 0)
+    put(out[0], 0, exp(a))
+    put(out[1], 0, larger(a, 0.5))
+    put(out[2], 0, smaller(a, 0.5))
+    put(out[3], 0, where_above(a, 0.25, a + 1.0, 2.0))
+    put(out[4], 0, 1.0 - a * 2.0)
+    put(
+        out[5],
+        0,
+        totals(
+            get(rows[0], 0),
+            get(rows[1], 0),
+            get(rows[2], 0),
+            get(rows[3], 0),
+            get(rows[4], 0),
+            get(rows[5], 0),
+            get(rows[6], 0),
+            get(rows[7], 0),
+        ),
+    )
+
+
+@pytest.mark.parametrize(("dtype", "near"), [(np.float64, 1e-14), (np.float32, 1e-6)])
+def test_vectors_beside_numbers(form, dtype, near):
+    rng = np.random.default_rng(0)
+    x, rows = rng.standard_normal(8).astype(dtype), rng.standard_normal((8, 8)).astype(dtype)
+    out = np.full((6, 8), np.nan, dtype=dtype)
+    form_of(vectors_beside_numbers, form)(x, rows, out)
+    expected = [
+        np.exp(x),
+        np.maximum(x, 0.5),
+        np.minimum(x, 0.5),
+        np.where(x > 0.25, x + 1, 2),
+        1 - 2 * x,
+        rows.sum(axis=1),
+    ]
+    assert_allclose(out, np.array(expected), rtol=near, atol=10 * near)
+
+
+def test_exp_in_single_precision():
+    @njit(fastmath={"reassoc", "contract", "nsz"})
+    def of_all(x, out):
+        for i in range(0, x.shape[0], 8):
+            put(out, i, exp(get(x, i)))
+
+    x = np.linspace(-87, 87, 80_000, dtype=np.float32)
+    out = np.empty_like(x)
+    of_all(x, out)
+    assert_allclose(out, np.exp(x.astype(np.float64)), rtol=3e-7)
+    beyond = np.array([-1e9, -88, 88, 1e9, np.inf, -np.inf, 0, 1], dtype=np.float32)
+    of_all(beyond, out[:8])
+    assert_allclose(out[:8], np.exp(np.clip(beyond.astype(np.float64), -87, 87)), rtol=3e-7)
 
 
 def test_exp_and_log_of_many_numbers():
@@ -946,6 +1004,24 @@ def test_expected_theta_of_many_topics(seed, K, sd, heavy):
     finest = as_rules([(np.inf, 1e-4, trapezoid(401, 8.0))])
     theta = expected_theta(Posterior(lam, nu2), n_jobs=1)
     assert_allclose(theta, expected_softmax(lam, nu2, finest), atol=3e-4)
+
+
+@pytest.mark.parametrize("K", [2, 20, 100])
+@pytest.mark.parametrize(
+    ("widest", "first", "n"), [(1.05, 0.04, 5), (2.1, 0.005, 13), (4.2, 0.002, 35)]
+)
+def test_single_precision_is_enough(K, widest, first, n):
+    """It errs by a thousandth of what the rules themselves do, and keeps the digits of small shares."""
+    rng = np.random.default_rng(0)
+    lam = rng.standard_normal((200, K)) * rng.uniform(0, 6, (200, 1))
+    lam[:, :2] += rng.uniform(0, 10, (200, 2))
+    nu2 = (widest * rng.uniform(0.01, 1, (200, K))) ** 2
+    rule = first, gauss_hermite(n, least=1e-5)
+    single = expected_softmax(lam, nu2, as_rules([(1e9, *rule), (np.inf, *rule)]))
+    double = expected_softmax(lam, nu2, as_rules([(np.inf, *rule)]))
+    assert_allclose(single, double, atol=5e-7)
+    assert_allclose(single, double, rtol=1e-5)
+    assert_allclose(single.sum(axis=1), 1, rtol=1e-14)
 
 
 @pytest.mark.parametrize("first", [1e-3, 5e-3, 0.02, 0.04])
