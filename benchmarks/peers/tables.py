@@ -11,7 +11,7 @@ from benchmarks.peers.summary import Standing, good_runs, inference, memory_budg
 
 # What gptm should reach; ratios as in the tables.
 QUALITY, SMALL_QUALITY, SPEED, INFERENCE_SPEED = 0.97, 1.0, 2.0, 5.0
-GROWTH, SECOND_THREAD, SAME_GAIN, ROOFLINE = 6.0, 1.8, 1.0, 2.0
+GROWTH, SECOND_THREAD, ROOFLINE = 6.0, 1.8, 2.0
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -127,9 +127,9 @@ def _inside_targets(inside: dict[str, Any]) -> list[tuple[str, float, float, boo
             ("iteration, 100 topics over 20", seconds[-1] / seconds[0], GROWTH, True),
         )
     for K, entry in _by_topics(inside, "threads").items():
-        found.append((f"second thread, {K} topics", entry["ratio"], SECOND_THREAD, False))
-        what = f"the same over what it brings to the floor, {K} topics"
-        found.append((what, entry["ratio"] / entry["floor's ratio"], SAME_GAIN, False))
+        what = f"second thread, {K} topics"
+        found.append((what, entry["ratio"], SECOND_THREAD, False))
+        found.append((f"{what}, best times", entry["best ratio"], SECOND_THREAD, False))
     for K, entry in _by_topics(inside, "roofline").items():
         found.append((f"document step over its floor, {K} topics", entry["ratio"], ROOFLINE, True))
     return found
@@ -153,7 +153,7 @@ def inside_tables(inside: dict[str, Any]) -> str:
         ]
         parts.append(table(["full5k", "seconds per EM iteration"], rows))
     for name, head in (
-        ("threads", ["one", "two", "ratio", "floor's ratio"]),
+        ("threads", ["one", "two", "ratio", "floor's ratio", "best ratio", "floor's best ratio"]),
         ("roofline", ["document step", "least work", "ratio", "inner iterations per document"]),
     ):
         if name in inside:
