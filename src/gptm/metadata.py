@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -258,7 +258,7 @@ def _first_odd(known: pd.Series) -> Any:
     """The first value that is no number, or no date where most are dates."""
     as_numbers = pd.to_numeric(known, errors="coerce").isna()
     try:
-        as_dates = pd.to_datetime(known, errors="coerce", format="ISO8601", utc=True).isna()
+        as_dates = _iso_dates(known, "coerce").isna()
     except (ValueError, TypeError, OverflowError):
         as_dates = as_numbers
     odd = as_dates if as_dates.sum() < as_numbers.sum() else as_numbers
@@ -270,10 +270,18 @@ def _parse_dates(values: pd.Series) -> pd.Series:
     if isinstance(values.dtype, pd.PeriodDtype):
         return values.dt.to_timestamp()
     if not pd.api.types.is_datetime64_any_dtype(values):
-        values = pd.to_datetime(values, format="ISO8601", utc=True)
+        values = _iso_dates(values, "raise")
     if getattr(values.dt, "tz", None) is not None:
         values = values.dt.tz_convert("UTC").dt.tz_localize(None)
     return values
+
+
+def _iso_dates(values: pd.Series, errors: Literal["raise", "coerce"]) -> pd.Series:
+    """Datetimes; numbers among the texts are read like them, 2020 as the year, and not as time since 1970."""
+    if values.dtype == object:
+        read = [str(one) if isinstance(one, Real) and one == one else one for one in values]
+        values = pd.Series(read, index=values.index, dtype=object)
+    return pd.to_datetime(values, errors=errors, format="ISO8601", utc=True)
 
 
 def level_names(values: pd.Series) -> np.ndarray:
