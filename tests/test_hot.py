@@ -91,6 +91,12 @@ def pad_words(words, counts):
 # Rows that are padded
 
 
+def read_only(array):
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 @pytest.mark.parametrize("K", [1, 5, 8, 20])
 def test_padded_rows(K):
     rng = np.random.default_rng(0)
@@ -107,6 +113,7 @@ def test_padded_rows(K):
         wide[:, 1:][:, :K],
         np.broadcast_to(room[0, :K], (7, K)),
         room[:0, :K],
+        read_only(room)[:, :K],  # for which loops would be compiled anew
     ):
         rows = _hot.padded_rows(matrix)
         assert np.array_equal(rows[:, :K], matrix)
@@ -114,6 +121,7 @@ def test_padded_rows(K):
         assert rows.shape[1] % _hot.LANES == 0
         assert rows.flags.c_contiguous
         assert rows.ctypes.data % 64 == 0
+        assert rows.flags.writeable
 
 
 def test_padded_rows_are_not_those_of_others():
@@ -1004,6 +1012,34 @@ def test_expected_theta_of_many_topics(seed, K, sd, heavy):
     finest = as_rules([(np.inf, 1e-4, trapezoid(401, 8.0))])
     theta = expected_theta(Posterior(lam, nu2), n_jobs=1)
     assert_allclose(theta, expected_softmax(lam, nu2, finest), atol=3e-4)
+
+
+@pytest.mark.parametrize(
+    ("lam", "sd"),
+    [((0, -50), (100, 20)), ((0, -40), (50, 20)), ((0, 30), (6, 40)), ((0, -3), (5, 0.1))],
+)
+def test_expected_theta_of_two_wide_topics_apart(lam, sd):
+    lam, nu2 = np.array(lam, dtype=float), np.square(np.array(sd, dtype=float))
+    theta = expected_theta(Posterior(lam[None], nu2[None]), n_jobs=1)[0]
+    assert_allclose(theta[0], two_topics(lam, nu2), atol=2e-3)
+
+
+@pytest.mark.parametrize("K", [5, 8, 20])
+@pytest.mark.parametrize("widest", [10, 40, 100])
+def test_expected_theta_of_wide_topics_apart(K, widest):
+    """What pads the rows does not count, however small all the real ones may be."""
+    rng = np.random.default_rng(K)
+    lam, nu2 = widest * rng.standard_normal((3, K)), (widest * rng.uniform(0.05, 1, (3, K))) ** 2
+    theta = expected_theta(Posterior(lam, nu2), n_jobs=1)
+    for d in range(3):
+        assert_allclose(theta[d], naive.expected_softmax(lam[d], nu2[d], n=40_000), atol=0.02)
+
+
+def test_expected_theta_where_small_numbers_vanish():
+    """Of the first point on the left next to nothing is left: it must not stay like that."""
+    lam = np.array([[0.0] + [-200.0] * 7])
+    theta = expected_theta(Posterior(lam, np.full((1, 8), 1e4)), n_jobs=1)[0]
+    assert_allclose(theta, naive.expected_softmax(lam[0], np.full(8, 1e4)), atol=0.01)
 
 
 @pytest.mark.parametrize("K", [2, 20, 100])

@@ -441,20 +441,18 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         frame = self._frame(X, metadata, counts.shape[0])
         return self._bound_kernel.read(Documents(counts.shape[0], frame, counts, None, self.n_jobs))
 
-    def _words_and_prior(self, counts: csr_matrix, new: Any) -> tuple[Any, ...]:
-        """New documents as `predict` takes them, each on its own."""
+    def _predicted_prior(self, new: Any, n: int) -> Prior:
         check_number("doc_tol", self.doc_tol, least=0.0)  # it may have been set after the fit
-        parameters, cross = self._parameters(), self._bound_kernel.cross(new)
-        prior = predict.predicted_prior(parameters, cross, counts.shape[0])
-        return counts, prior, parameters.beta_T, self.doc_tol, self.n_jobs
+        return predict.predicted_prior(self._parameters(), self._bound_kernel.cross(new), n)
 
     def _infer(self, counts: csr_matrix, new: Any) -> tuple[Posterior, Prior]:
-        documents = self._words_and_prior(counts, new)
-        return predict.infer_new(*documents), documents[1]
+        prior, beta_T = self._predicted_prior(new, counts.shape[0]), self.components_.T
+        return predict.infer_new(counts, prior, beta_T, self.doc_tol, self.n_jobs), prior
 
     def _theta(self, counts: csr_matrix, new: Any) -> Array:
         with computing(self.n_jobs):
-            return predict.theta_of_new(*self._words_and_prior(counts, new))
+            prior, beta_T = self._predicted_prior(new, counts.shape[0]), self.components_.T
+            return predict.theta_of_new(counts, prior, beta_T, self.doc_tol, self.n_jobs)
 
     def _theta_with_std(self, counts: csr_matrix, new: Any) -> tuple[Array, Array]:
         with computing(self.n_jobs):

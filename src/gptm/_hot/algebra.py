@@ -79,10 +79,10 @@ def add_rows(A, rows, weights, out):
 
 @inlined(fastmath=FAST)
 def product(A, x, out):
-    """Fill `out` with A x for a symmetric A, of which only what is right of the diagonal is read; all are padded.
+    """Fill `out` with A x for a symmetric A; all are padded.
 
-    With many topics A does not fit the first cache. Eight rows at a time: what stands in them beyond their own eight
-    columns counts twice, for these rows and for the columns.
+    With many topics A does not fit the first cache, so half of it is not read. Eight rows at a time: what is right of
+    their own eight columns counts twice, for these rows and for the columns.
     """
     clear(out)
     n = x.shape[0]

@@ -26,7 +26,9 @@ _LEAST = 1e-30  # keeps a product that has vanished from being divided by
 # topics that hardly occur are small whatever the rule.
 _DISCOUNT = 0.1
 _WIDEST = 100.0  # standard deviation: softmax is 0 or 1 there, and exp must not overflow
-_NOWHERE = -60.0  # pads logits: exp of it is nothing, but times small weights still a normal number
+# Pads logits, in double and in single precision: exp of it is nothing, but times small weights still a normal number.
+_NOWHERE, _NOT_FAR = -600.0, -60.0
+_AGAIN = 32  # doublings of t from one look at exp(eta) to the next: of wide Gaussians some are too small for a number
 # 1 - exp(-x) begins with x / 16, doubled four times, as the polynomial of Taylor; the highest power first.
 _OF_FALL = tuple((-1) ** (k + 1) / factorial(k) for k in range(6, 0, -1))
 _DOUBLINGS = 4
@@ -75,13 +77,15 @@ class SoftmaxScratch(NamedTuple):
 def expected_softmax(lam, nu2, rules, out, scratch):
     """Fill `out` (n, K) with E[softmax(eta)] for eta ~ N(lam[d], diag nu2[d]), row by row.
 
-    Each document has the first of the `rules` that is fine enough for it.
+    Each document has the first of the `rules` that is fine enough for it. In single precision, shares of less than
+    1e-37 are not told apart.
     """
     K, last = lam.shape[1], rules.limits.shape[0] - 1
     double, single = scratch.double, scratch.single
     mean, sd = double[0], double[1]
     for i in range(K, sd.shape[0]):
         mean[i], sd[i] = _NOWHERE, 0.0
+        single[0, i], single[1, i] = _NOT_FAR, 0.0
     for d in range(lam.shape[0]):
         shift = lam[d, 0]
         for i in range(1, K):
@@ -94,7 +98,7 @@ def expected_softmax(lam, nu2, rules, out, scratch):
         if rule == last:
             _integrate(rules.last_nodes, rules.last_weights, first, double, out[d])
         else:
-            for i in range(sd.shape[0]):
+            for i in range(K):
                 single[0, i], single[1, i] = mean[i], sd[i]
             _integrate(rules.nodes[rule, :G], rules.weights[rule, :G], first, single, out[d])
 
@@ -125,12 +129,13 @@ def _integrate(nodes, weights, first, work, out):
             mean_S += e * weights[g]
         put(sums, i, spread(kind(0.0)))
     t = first / total(mean_S)
-    for at in range(0, sd.shape[0] // LANES * length, pair):
-        put(pairs, at + LANES, _gone(get(pairs, at) * t))
     # On the right, nothing is left once the product vanishes.
     product = 1.0
     step = 0
     while product > _NOTHING:
+        if step % _AGAIN == 0:
+            for at in range(0, sd.shape[0] // LANES * length, pair):
+                put(pairs, at + LANES, _gone(get(pairs, at) * t))
         products = spread(kind(1.0))
         for i in eights:
             survive, slope = spread(kind(_LEAST)), spread(kind(0.0))

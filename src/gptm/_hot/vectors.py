@@ -21,7 +21,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
 LANES = 8
-_BYTES = 64  # of eight numbers, and of a cache line
+_BYTES = 64  # of a cache line, and of eight doubles
 
 
 def padded(n):
@@ -34,7 +34,7 @@ def padded(n):
 
 
 def padded_zeros(*shape, dtype=np.float64):
-    """Zeros with the last length padded; rows begin at cache lines, so that no vector lies across two of them."""
+    """Zeros with the last length padded; rows of doubles begin at cache lines: no vector lies across two of them."""
     shape = (*shape[:-1], padded(shape[-1]))
     size = math.prod(shape)
     room = np.zeros(size + _BYTES, dtype=dtype)
@@ -51,6 +51,7 @@ def padded_rows(A):
     >>> padded_rows(np.ones((2, 3)))[0]
     array([1., 1., 1., 0., 0., 0., 0., 0.])
     """
+    A = np.asarray(A)
     n, K = A.shape
     whole = _whole_rows(A)
     if whole is None:
@@ -64,6 +65,8 @@ def _whole_rows(A):
     n, K = A.shape
     wide = A.itemsize * padded(K)
     if A.dtype != np.float64 or A.strides != (wide, A.itemsize) or A.ctypes.data % _BYTES:
+        return None
+    if not A.flags.writeable:  # loops would be compiled anew for it
         return None
     if padded(K) == K:
         return A
