@@ -534,6 +534,27 @@ def test_solve_nu2_of_a_very_wide_prior(form):
     )
 
 
+@pytest.mark.parametrize("t0", [1e-299, 1e-305, 5e-324])
+@pytest.mark.parametrize("p", [1e-3, 1e-5])
+def test_solve_nu2_of_words_that_hardly_count(form, p, t0):
+    """Neither t0, next to nothing, nor exp(nu2 / 2), which overflows, may be looked at alone."""
+    nu2 = form_of(_hot.solve_nu2, form)(p, t0, 1 / p)
+    assert_allclose(np.log(nu2) + np.logaddexp(np.log(p), np.log(t0) + nu2 / 2), 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("sd", [5.0, 40.0, 100.0, 300.0])
+def test_documents_with_very_wide_priors_end_somewhere(sd):
+    rng = np.random.default_rng(0)
+    beta_T = rng.dirichlet(np.full(20, 0.1), 8).T
+    prior = Prior(np.zeros((1, 8)), np.eye(8) / sd, np.ones(8))
+    X = csr_matrix(np.eye(1, 20))
+    (lam, nu2), _ = infer_documents(X, prior, beta_T, None, max_inner=500, tol=1e-7, n_jobs=1)
+    assert np.isfinite(lam).all()
+    assert (nu2 > 0).all()
+    assert nu2.max() <= sd**2
+    assert lam[0].argmax() == beta_T[0].argmax()
+
+
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     seed=seeds,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gptm._hot.exponential import exp
-from gptm._hot.settings import FAST, inlined
+from gptm._hot.settings import FAST, TINY, inlined
 from gptm._hot.vectors import LANES, get, greatest, larger, put, smaller, spread, total
 
 _STEPS = 6  # for all topics at once, before each gets the care that it needs
@@ -20,12 +20,14 @@ def solve_nu2(p, t0, start):
     The left side is convex and increasing, so Newton's method from the right of the root falls
     monotonically onto it; whatever the start, the first step is cut back to an upper bound of the root.
     """
-    if t0 <= 0.0:  # no words: no exponential, which may overflow
+    if t0 <= 0.0:  # no words: no logarithm
         return 1.0 / p
-    upper = min(1.0 / p, 2.0 * np.log1p(0.5 / t0))
+    log_t0 = np.log(t0)
+    far = np.log1p(0.5 / t0) if t0 > TINY else np.log(0.5) - log_t0
+    upper = min(1.0 / p, 2.0 * far)
     x = min(start, upper)
     for _ in range(50):
-        growth = t0 * np.exp(0.5 * x)
+        growth = np.exp(0.5 * x + log_t0)  # one factor alone may overflow
         new = x - (x * (p + growth) - 1.0) / (p + growth * (1.0 + 0.5 * x))
         new = min(new, upper)
         if abs(new - x) <= 1e-12 * x:
