@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from benchmarks.peers.cases import THREADS
@@ -103,29 +103,24 @@ def caught_step(X: csr_matrix, K: int) -> Callable[..., Any]:
     return again
 
 
-class Seconds(NamedTuple):
-    """Of one action, run several times."""
-
-    median: float
-    best: float
-
-
-def in_turn(*actions: Callable[[], Any]) -> list[Seconds]:
-    """Times of each action, run in turn."""
+def in_turn(*actions: Callable[[], Any]) -> list[list[float]]:
+    """Seconds of each action, turn by turn."""
     seconds: list[list[float]] = [[] for _ in actions]
     for _ in range(REPEATS):
         for action, times in zip(actions, seconds, strict=True):
             start = time.perf_counter()
             action()
             times.append(time.perf_counter() - start)
-    return [Seconds(statistics.median(times), min(times)) for times in seconds]
+    return seconds
+
+
+def middle_ratio(some: list[float], others: list[float]) -> float:
+    """Median of the ratios within turns: the machine's speed changes from one turn to the next."""
+    return round(statistics.median(a / b for a, b in zip(some, others, strict=True)), 3)
 
 
 def threads(X: csr_matrix) -> dict[str, Any]:
-    """The document step with one and with two threads, and its floor: two threads of one core share its arithmetic.
-
-    The best times tell what the code can do, medians what the machine let it do.
-    """
+    """The document step with one and with two threads, and its floor: two threads of one core share its arithmetic."""
     result = {}
     for K in TOPICS:
         step = caught_step(X, K)
@@ -138,12 +133,10 @@ def threads(X: csr_matrix) -> dict[str, Any]:
             lambda least=least: least(2),
         )
         result[str(K)] = {
-            "one": round(one.median, 4),
-            "two": round(two.median, 4),
-            "ratio": round(one.median / two.median, 3),
-            "floor's ratio": round(floor.median / floor_of_two.median, 3),
-            "best ratio": round(one.best / two.best, 3),
-            "floor's best ratio": round(floor.best / floor_of_two.best, 3),
+            "one": round(statistics.median(one), 4),
+            "two": round(statistics.median(two), 4),
+            "ratio": middle_ratio(one, two),
+            "floor's ratio": middle_ratio(floor, floor_of_two),
         }
     return _dated({"seconds of the document step by topics": result})
 
@@ -177,9 +170,9 @@ def roofline(X: csr_matrix) -> dict[str, Any]:
         least()  # compiles
         ours, floor = in_turn(lambda step=step: step(n_jobs=1), least)
         result[str(K)] = {
-            "document step": round(ours.median, 4),
-            "least work": round(floor.median, 4),
-            "ratio": round(ours.median / floor.median, 2),
+            "document step": round(statistics.median(ours), 4),
+            "least work": round(statistics.median(floor), 4),
+            "ratio": middle_ratio(ours, floor),
             "inner iterations per document": round(float(inner.mean()), 3),
         }
     return _dated({"seconds by topics": result})
