@@ -92,12 +92,12 @@ def infer_documents(
     lam, nu2 = np.empty((2, n, K))
     terms = np.empty(n if with_terms else 0)
     if tally is None:
-        pieces = even_blocks(n)
+        pieces = even_blocks(n, K)
         sums = [_hot.padded_zeros(0, K)] * len(pieces)
     else:
         pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
         sums = tally.arrays(len(pieces), len(beta_T), K)
-    batch = Batch.of(counts, prior, beta_T, start, max_inner, tol, every_word=tally is not None)
+    batch = Batch.of(counts, prior, beta_T, start, max_inner, tol)
 
     def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
         shard, expected = item
@@ -127,7 +127,7 @@ def infer_theta(
     n, K = prior.mean.shape
     theta = np.empty((n, K))
     batch = Batch.of(counts, prior, beta_T, None, max_inner, tol)
-    pieces = even_blocks(n)
+    pieces = even_blocks(n, K)
     desks = Desks(batch, pieces)
     terms, expected = np.empty(0), _hot.padded_zeros(0, K)
 
@@ -145,7 +145,7 @@ class Batch(NamedTuple):
     """Documents, their priors, and what all of them share, as the compiled loop takes them."""
 
     indptr: np.ndarray
-    indices: np.ndarray  # rows of `topics`
+    indices: np.ndarray
     data: Array
     mean: Array
     T: Array
@@ -167,10 +167,7 @@ class Batch(NamedTuple):
         start: Posterior | None,
         max_inner: int,
         tol: float,
-        *,
-        every_word: bool = False,
     ) -> "Batch":
-        """With `every_word` its indices stay what they are; else topics may be of the words that occur alone."""
         n, K = prior.mean.shape
         assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
         if prior.weight.ndim == 1:
@@ -178,21 +175,16 @@ class Batch(NamedTuple):
         else:
             weight, P = prior.weight, _hot.padded_zeros(0, K)
             resolvents = _hot.padded_zeros(0, 0, K)
-        indices, topics = (
-            (counts.indices, _hot.padded_rows(beta_T))
-            if every_word
-            else _topics_of(counts.indices, beta_T)
-        )
         return cls(
             counts.indptr,
-            indices,
+            counts.indices,
             counts.data,
             prior.mean,
             prior.T,
             weight,
             P,
             resolvents,
-            topics,
+            _hot.padded_rows(beta_T),
             prior_start(prior) if start is None else start,
             start is None,
             max_inner,
@@ -247,14 +239,6 @@ class Desks(threading.local):
         self.softmax = _hot.SoftmaxScratch.of(K, RULES)
 
 
-def _topics_of(words: np.ndarray, beta_T: Array) -> tuple[np.ndarray, Array]:
-    """Words by their rows in padded topics, and these; where words are few, the topics are of them alone."""
-    if len(words) < len(beta_T):
-        few, rows = np.unique(words, return_inverse=True)
-        words, beta_T = rows.astype(words.dtype), beta_T[few]
-    return words, _hot.padded_rows(beta_T)
-
-
 def word_by_word(components: Array) -> Array:
     """The same (K, V) topics, in memory as the document step reads them: it need not copy them every time."""
     return _hot.padded_rows(components.T)[:, : len(components)].T
@@ -287,9 +271,13 @@ def _shared_precision(prior: Prior) -> tuple[Array, Array]:
     P, resolvents = _hot.padded_zeros(rows, K), _hot.padded_zeros(len(_hot.LEVELS), rows + 2, K)
     P[:K, :K] = precision
     levels = _hot.LEVELS * np.trace(precision) / K
-    for level, resolvent in zip(levels, resolvents[:, :, :K], strict=True):
-        inverse = _inverse(precision + level * np.eye(K))
-        resolvent[:K], resolvent[-2], resolvent[-1] = inverse, inverse.sum(0), np.diag(inverse)
+    inverses = resolvents[:, :K, :K]
+    for inverse, shifted in zip(
+        inverses, precision + levels[:, None, None] * np.eye(K), strict=True
+    ):
+        inverse[:] = _inverse(shifted)
+    resolvents[:, -2, :K] = inverses.sum(1)
+    resolvents[:, -1, :K] = np.diagonal(inverses, axis1=1, axis2=2)
     return P, resolvents
 
 
@@ -310,5 +298,5 @@ def expected_theta(posterior: Posterior, n_jobs: int | None) -> Array:
         scratch = _hot.SoftmaxScratch.of(theta.shape[1], RULES)
         _hot.expected_softmax(posterior.lam[rows], posterior.nu2[rows], RULES, theta[rows], scratch)
 
-    ordered_map(run, even_blocks(len(theta)), n_jobs)
+    ordered_map(run, even_blocks(*theta.shape), n_jobs)
     return theta

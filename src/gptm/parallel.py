@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 BLOCK = 256  # documents per call of a compiled loop: short enough to answer Ctrl-C at once
 SHARES = 16  # of fewer documents than make so many blocks: threads that share them end at about the same time
-LEAST = 16  # documents in a share: fewer take less time than a thread needs to start
+LEAST = 1600  # documents times topics in a share: fewer take less time than a thread needs to start
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -34,9 +34,9 @@ def blocks(start: int, stop: int, size: int = BLOCK) -> list[slice]:
     return [slice(a, min(a + size, stop)) for a in range(start, stop, size)]
 
 
-def even_blocks(n: int) -> list[slice]:
+def even_blocks(n: int, K: int) -> list[slice]:
     """Consecutive slices of n documents for threads to share, neither long (`BLOCK`) nor short (`LEAST`)."""
-    return blocks(0, n, min(BLOCK, max(-(-n // SHARES), LEAST)))
+    return blocks(0, n, min(BLOCK, max(-(-n // SHARES), -(-LEAST // K))))
 
 
 def shards(weights: np.ndarray, n_shards: int) -> list[slice]:
