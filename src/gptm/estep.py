@@ -69,78 +69,6 @@ def prior_start(prior: Prior) -> Posterior:
     return Posterior(prior.mean, np.broadcast_to(1.0 / precision_diagonal, prior.mean.shape))
 
 
-def infer_documents(
-    counts: csr_matrix,
-    prior: Prior,
-    beta_T: Array,
-    start: Posterior | None,
-    *,
-    max_inner: int,
-    tol: float,
-    n_jobs: int | None,
-    tally: Tally | None = None,
-    with_terms: bool = True,
-) -> tuple[Posterior, Statistics]:
-    """Posterior of every document from `start`, at most `max_inner` inner iterations each.
-
-    Without a start each document begins with one look at its words from its prior. That stands for the first and
-    longest of the steps, and leads to higher bounds: steps from afar tend to end in the wrong one of several optima.
-    From the start on no document's bound is ever lowered. Expected word-topic counts are summed where there is a
-    `tally` for it. The result does not depend on `n_jobs`.
-    """
-    n, K = prior.mean.shape
-    lam, nu2 = np.empty((2, n, K))
-    terms = np.empty(n if with_terms else 0)
-    if tally is None:
-        pieces = even_blocks(n, K)
-        sums = [_hot.padded_zeros(0, K)] * len(pieces)
-    else:
-        pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
-        sums = tally.arrays(len(pieces), len(beta_T), K)
-    batch = Batch.of(counts, prior, beta_T, start, max_inner, tol)
-
-    def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
-        shard, expected = item
-        expected[:] = 0.0
-        scratch = batch.scratch()
-        for rows in blocks(shard.start, shard.stop, BLOCK):
-            checkpoint()
-            batch.settle(rows, lam[rows], nu2[rows], terms[rows], expected, scratch)
-
-    ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
-    if tally is None:
-        return Posterior(lam, nu2), Statistics(terms, np.empty((0, K)))
-    expected = _expected_counts(sums, batch.topics, n_jobs)[:, :K]
-    return Posterior(lam, nu2), Statistics(terms, expected)
-
-
-def infer_theta(
-    counts: csr_matrix,
-    prior: Prior,
-    beta_T: Array,
-    *,
-    max_inner: int,
-    tol: float,
-    n_jobs: int | None,
-) -> Array:
-    """`expected_theta` of the posterior that `infer_documents` finds without a start, which is not kept."""
-    n, K = prior.mean.shape
-    theta = np.empty((n, K))
-    batch = Batch.of(counts, prior, beta_T, None, max_inner, tol)
-    pieces = even_blocks(n, K)
-    desks = Desks(batch, pieces)
-    terms, expected = np.empty(0), _hot.padded_zeros(0, K)
-
-    def run(rows: slice, checkpoint: Callable[[], None]) -> None:
-        checkpoint()
-        lam, nu2 = desks.posterior[:, : rows.stop - rows.start]
-        batch.settle(rows, lam, nu2, terms, expected, desks.scratch)
-        _hot.expected_softmax(lam, nu2, RULES, theta[rows], desks.softmax)
-
-    ordered_map(run, pieces, n_jobs)
-    return theta
-
-
 class Batch(NamedTuple):
     """Documents, their priors, and what all of them share, as the compiled loop takes them."""
 
@@ -237,6 +165,78 @@ class Desks(threading.local):
         self.scratch = batch.scratch()
         self.posterior = np.empty((2, longest, K))
         self.softmax = _hot.SoftmaxScratch.of(K, RULES)
+
+
+def infer_documents(
+    counts: csr_matrix,
+    prior: Prior,
+    beta_T: Array,
+    start: Posterior | None,
+    *,
+    max_inner: int,
+    tol: float,
+    n_jobs: int | None,
+    tally: Tally | None = None,
+    with_terms: bool = True,
+) -> tuple[Posterior, Statistics]:
+    """Posterior of every document from `start`, at most `max_inner` inner iterations each.
+
+    Without a start each document begins with one look at its words from its prior. That stands for the first and
+    longest of the steps, and leads to higher bounds: steps from afar tend to end in the wrong one of several optima.
+    From the start on no document's bound is ever lowered. Expected word-topic counts are summed where there is a
+    `tally` for it. The result does not depend on `n_jobs`.
+    """
+    n, K = prior.mean.shape
+    lam, nu2 = np.empty((2, n, K))
+    terms = np.empty(n if with_terms else 0)
+    if tally is None:
+        pieces = even_blocks(n, K)
+        sums = [_hot.padded_zeros(0, K)] * len(pieces)
+    else:
+        pieces = shards(np.diff(counts.indptr) + K, _n_shards(counts))
+        sums = tally.arrays(len(pieces), len(beta_T), K)
+    batch = Batch.of(counts, prior, beta_T, start, max_inner, tol)
+
+    def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
+        shard, expected = item
+        expected[:] = 0.0
+        scratch = batch.scratch()
+        for rows in blocks(shard.start, shard.stop, BLOCK):
+            checkpoint()
+            batch.settle(rows, lam[rows], nu2[rows], terms[rows], expected, scratch)
+
+    ordered_map(run, list(zip(pieces, sums, strict=True)), n_jobs)
+    if tally is None:
+        return Posterior(lam, nu2), Statistics(terms, np.empty((0, K)))
+    expected = _expected_counts(sums, batch.topics, n_jobs)[:, :K]
+    return Posterior(lam, nu2), Statistics(terms, expected)
+
+
+def infer_theta(
+    counts: csr_matrix,
+    prior: Prior,
+    beta_T: Array,
+    *,
+    max_inner: int,
+    tol: float,
+    n_jobs: int | None,
+) -> Array:
+    """`expected_theta` of the posterior that `infer_documents` finds without a start, which is not kept."""
+    n, K = prior.mean.shape
+    theta = np.empty((n, K))
+    batch = Batch.of(counts, prior, beta_T, None, max_inner, tol)
+    pieces = even_blocks(n, K)
+    desks = Desks(batch, pieces)
+    terms, expected = np.empty(0), _hot.padded_zeros(0, K)
+
+    def run(rows: slice, checkpoint: Callable[[], None]) -> None:
+        checkpoint()
+        lam, nu2 = desks.posterior[:, : rows.stop - rows.start]
+        batch.settle(rows, lam, nu2, terms, expected, desks.scratch)
+        _hot.expected_softmax(lam, nu2, RULES, theta[rows], desks.softmax)
+
+    ordered_map(run, pieces, n_jobs)
+    return theta
 
 
 def word_by_word(components: Array) -> Array:
