@@ -26,7 +26,8 @@ class Spectral(BySpectrum):
 
         `scale` is the size of the numbers that the matrix was computed from, if larger than itself.
         """
-        values, vectors = eigh(Kxx)
+        # SciPy 1.13 does not decompose a matrix of no documents.
+        values, vectors = eigh(Kxx) if len(Kxx) else (np.empty(0), np.empty((0, 0)))
         cutoff = check_spectrum(values, scale)
         return cls(np.where(values > cutoff, values, 0.0), np.ascontiguousarray(vectors))
 
