@@ -34,7 +34,15 @@ from gptm._hot.vectors import (
     where_above,
     whole_product,
 )
-from gptm.estep import Posterior, Prior, Tally, expected_theta, infer_documents, infer_theta
+from gptm.estep import (
+    Posterior,
+    Prior,
+    Tally,
+    _inverse,
+    expected_theta,
+    infer_documents,
+    infer_theta,
+)
 from gptm.quadrature import as_rules, gauss_hermite, trapezoid
 
 FORMS = ("compiled", "python")
@@ -540,6 +548,15 @@ def test_solve_nu2_of_words_that_hardly_count(form, p, t0):
     """Neither t0, next to nothing, nor exp(nu2 / 2), which overflows, may be looked at alone."""
     nu2 = form_of(_hot.solve_nu2, form)(p, t0, 1 / p)
     assert_allclose(np.log(nu2) + np.logaddexp(np.log(p), np.log(t0) + nu2 / 2), 0, atol=1e-10)
+
+
+def test_inverse_of_what_rounding_has_left():
+    """Positive definite or, by a rounding error, not quite."""
+    A = naive.random_covariance(np.random.default_rng(0), 5)
+    values, vectors = np.linalg.eigh(A)
+    values[0] = -1e-12
+    for matrix in (A, (vectors * values) @ vectors.T):
+        assert_allclose(_inverse(matrix), inv(matrix), rtol=1e-6)
 
 
 @pytest.mark.parametrize("sd", [5.0, 40.0, 100.0, 300.0])

@@ -75,6 +75,7 @@ class Batch(NamedTuple):
     indptr: np.ndarray
     indices: np.ndarray
     data: Array
+    longest: int  # distinct words of a document
     mean: Array
     T: Array
     weight: Array  # of each document, or nothing
@@ -107,6 +108,7 @@ class Batch(NamedTuple):
             counts.indptr,
             counts.indices,
             counts.data,
+            int(np.diff(counts.indptr).max(initial=0)),
             prior.mean,
             prior.T,
             weight,
@@ -121,8 +123,7 @@ class Batch(NamedTuple):
 
     def scratch(self) -> _hot.Scratch:
         """Memory for one thread."""
-        longest = int(np.diff(self.indptr).max(initial=0))
-        return _hot.Scratch.of(len(self.T), longest, shared=len(self.P) > 0)
+        return _hot.Scratch.of(len(self.T), self.longest, shared=len(self.P) > 0)
 
     def settle(
         self,
@@ -283,7 +284,10 @@ def _shared_precision(prior: Prior) -> tuple[Array, Array]:
 
 def _inverse(A: Array) -> Array:
     """Of a positive definite matrix, in half the time that `numpy.linalg.inv` takes."""
-    half = dpotri(dpotrf(A, lower=True)[0], lower=True)[0]
+    factor, failed = dpotrf(A, lower=True)
+    if failed:  # up to rounding it is not
+        return np.asarray(np.linalg.inv(A))
+    half = dpotri(factor, lower=True)[0]
     inverse = half + half.T
     np.einsum("ii->i", inverse)[:] *= 0.5
     return inverse
