@@ -21,6 +21,7 @@ from scipy.stats import chi2, norm
 import naive
 from checks import check_stationary
 from gptm import _hot
+from gptm._hot import gibbs
 from gptm._hot.exponential import exp, log
 from gptm._hot.vectors import (
     get,
@@ -342,29 +343,6 @@ def test_shifted_exp(form):
     assert_allclose(out[:9], np.exp(np.maximum(lam - 710.0, -700.0)), rtol=1e-13)
     assert_allclose(out[9:], 0.0, atol=1e-300)
     assert_allclose(whole, out.sum(), rtol=1e-14)
-
-
-@pytest.mark.parametrize("K", [1, 2, 5])
-def test_word_statistics(form, K):
-    rng = np.random.default_rng(K)
-    D, V = 4, 9
-    X = rng.poisson(0.8, (D, V)).astype(float)
-    X[2] = 0.0
-    theta, beta_T = rng.dirichlet(np.ones(K), D), np.ascontiguousarray(rng.random((K, V)).T)
-    X[:, 0], beta_T[0] = 3.0, 0.0  # a word of no topic says nothing
-    rows = [sparse_row(x_d) for x_d in X]
-    indptr = np.cumsum([0, *(len(words) for words, _ in rows)]).astype(np.int32)
-    words, counts = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-    expected, ambiguous = np.full((D, K), np.nan), np.full((D, K, K), np.nan)
-    form_of(_hot.word_statistics, form)(
-        indptr, words, counts, beta_T, theta, expected, ambiguous, np.empty(K)
-    )
-    for d in range(D):
-        phi = theta[d] * beta_T[1:]
-        phi /= phi.sum(1)[:, None]
-        assert_allclose(expected[d], X[d, 1:] @ phi, rtol=1e-12, atol=1e-12)
-        lost = np.diag(X[d, 1:] @ phi) - phi.T @ (X[d, 1:, None] * phi)
-        assert_allclose(ambiguous[d], np.tril(lost), rtol=1e-10, atol=1e-12)
 
 
 # Linear algebra of one document
@@ -788,9 +766,10 @@ from gptm import CTM
 rng = np.random.default_rng(0)
 theta, beta = rng.dirichlet(np.full(20, 0.2), 300), rng.dirichlet(np.full(400, 0.1), 20)
 X = np.array([rng.multinomial(40, p) for p in theta @ beta])
-model = CTM(20, max_iter=3, random_state=0).fit(X)
-theta = model.transform(X[:50])
-print(hashlib.md5(model.doc_logits_.tobytes() + theta.tobytes()).hexdigest())
+for inference, doc_points in (("sampling", 64), ("variational", 0)):
+    model = CTM(20, inference=inference, doc_points=doc_points, max_iter=3, random_state=0).fit(X)
+    theta = model.transform(X[:50])
+    print(hashlib.md5(model.doc_logits_.tobytes() + theta.tobytes()).hexdigest())
 """
 
 
@@ -1218,6 +1197,27 @@ def test_weigh(form):
         whole = form_of(_hot.weigh, form)(doc, word, inverse, alpha, eta, first, weights)
         assert_allclose(weights, wanted, rtol=1e-6)
         assert_allclose(whole, wanted.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("K", [1, 7, 8, 9, 20])
+def test_accumulate_and_locate_are_what_choose_does(form, K):
+    """One look at the weights is enough for many draws."""
+    rng = np.random.default_rng(K)
+    weights = np.zeros(_hot.padded(K), dtype=np.float32)
+    weights[:K] = rng.integers(0, 9, K)
+    weights[K - 1] += 1
+    groups = weights.reshape(-1, _hot.LANES).sum(axis=1)
+    running = groups.copy()
+    whole = form_of(gibbs.accumulate, form)(running)
+    assert whole == weights.sum() == running[-1]
+    assert_allclose(running, np.add.accumulate(groups))
+    borders = np.cumsum(weights[:K])
+    for left in range(int(whole)):
+        topic = form_of(gibbs.locate, form)(weights, running, np.float32(left))
+        assert topic == np.searchsorted(borders, left, side="right")
+        assert weights[topic] > 0
+        alone = form_of(_hot.choose, form)(weights, groups.copy(), (left + 0.5) / float(whole))
+        assert alone == topic
 
 
 @pytest.mark.parametrize("K", [1, 7, 8, 9, 20])

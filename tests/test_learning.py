@@ -1,11 +1,13 @@
 """Kernel parameters by evidence: gradients against finite differences, and what fitting makes of them."""
 
 import warnings
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
 
 from gptm import GPTM, em, learning
 from gptm import kernels as k
@@ -13,6 +15,7 @@ from gptm.kernels import Documents, points
 from gptm.kernels.terms import Terms
 from gptm.means import diagonalise, solve_means, view_logits
 from gptm.operators import Network, Sparse, build_operator, factor
+from gptm.sampler.chains import stages
 
 RNG = np.random.default_rng(0)
 N, K = 60, 3
@@ -188,26 +191,38 @@ def sampled(kernel, frame, seed=0, n_words=80, K=4, strength=2.0):
     return np.array([rng.multinomial(n_words, p) for p in theta @ beta])
 
 
-def test_a_length_scale_is_found_again():
+BOTH = ["sampling", "variational"]
+
+
+def fitted(X, frame, K=4, **choices):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return GPTM(K, random_state=0, **choices).fit(X, metadata=frame)
+
+
+@pytest.mark.parametrize("inference", BOTH)
+def test_a_length_scale_is_found_again(inference):
     frame = pd.DataFrame({"t": np.linspace(0.0, 100.0, 250)})
     found = []
     for true in (4.0, 40.0):
         X = sampled(k.RBF("t", length_scale=true), frame)
-        model = GPTM(4, kernel=k.RBF("t"), random_state=0, tol=1e-5).fit(X, metadata=frame)
-        assert (np.diff(model.bound_) > -1e-6 * np.abs(model.bound_[:-1])).all()
+        model = fitted(X, frame, kernel=k.RBF("t"), inference=inference, tol=1e-5)
+        if inference == "variational":
+            assert (np.diff(model.bound_) > -1e-6 * np.abs(model.bound_[:-1])).all()
         inner = getattr(model.kernel_, "kernel", model.kernel_)
         found.append(inner.length_scale)
         assert 0.5 * true < found[-1] < 2.0 * true
-    given = GPTM(4, kernel=k.RBF("t", length_scale=7.0), random_state=0).fit(X, metadata=frame)
+    given = fitted(X, frame, kernel=k.RBF("t", length_scale=7.0), inference=inference)
     assert given.kernel_ == k.RBF("t", length_scale=7.0)
 
 
-def test_of_two_terms_the_one_that_says_nothing_loses_its_weight():
+@pytest.mark.parametrize("inference", BOTH)
+def test_of_two_terms_the_one_that_says_nothing_loses_its_weight(inference):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"t": np.linspace(0.0, 100.0, 250), "g": rng.integers(0, 12, size=250)})
     frame["g"] = frame["g"].astype(str)
     X = sampled(k.RBF("t", length_scale=15.0), frame)
-    model = GPTM(4, kernel=k.RBF("t") + k.Categorical("g"), random_state=0).fit(X, metadata=frame)
+    model = fitted(X, frame, kernel=k.RBF("t") + k.Categorical("g"), inference=inference)
     time, group = model.kernel_.terms
     assert group.scale < 0.05 * time.scale
     assert time.scale + group.scale == pytest.approx(1.0)
@@ -217,11 +232,29 @@ def test_nothing_is_learnt_where_it_must_not_be():
     frame = pd.DataFrame({"t": np.linspace(0.0, 100.0, 40)})
     X = sampled(k.RBF("t", length_scale=20.0), frame)
     start = k.RBF("t").bind(Documents(40, frame)).kernel
-    for choices in ({"inference": "map"}, {"learn_kernel": False}):
+    for choices in (
+        {"inference": "map"},
+        {"inference": "variational", "learn_kernel": False},
+        {"learn_kernel": False},
+    ):
         model = GPTM(3, kernel=k.RBF("t"), random_state=0, max_iter=10, tol=0, **choices)
-        with pytest.warns(match="did not converge"):
+        with pytest.warns(match="did not converge" if len(choices) == 2 else "chain is short"):
             model.fit(X, metadata=frame)
         assert model.kernel_ == start
+
+
+def test_the_kernel_is_learnt_before_each_stage_of_a_chain():
+    """So that all draws that are kept have the same kernel."""
+    frame = pd.DataFrame({"t": np.linspace(0.0, 100.0, 40)})
+    X, seen = sampled(k.RBF("t", length_scale=20.0), frame), []
+
+    def note(number, state):
+        seen.append(state.terms.learnables()[-1].value)
+
+    model = fitted(X, frame, K=3, kernel=k.RBF("t"), n_chains=2, max_iter=40, callback=note)
+    assert [len(list(group)) for _, group in groupby(seen)] == stages(40)
+    assert model.kernel_.length_scale == pytest.approx(seen[-1])
+    assert model._draws.n == 2 * stages(40)[-1]
 
 
 def test_the_kernel_step_waits_for_its_turn():
@@ -232,9 +265,8 @@ def test_the_kernel_step_waits_for_its_turn():
     def note(number, state):
         seen.append(state.terms.learnables()[-1].value)
 
-    model = GPTM(
-        3, kernel=k.RBF("t"), init="random", random_state=0, max_iter=4, tol=0, callback=note
-    )
+    choices = {"inference": "variational", "init": "random", "max_iter": 4, "tol": 0}
+    model = GPTM(3, kernel=k.RBF("t"), random_state=0, callback=note, **choices)
     with pytest.warns(match="did not converge"):
         model.fit(X, metadata=frame)
     assert seen[0] != seen[1]
@@ -264,15 +296,15 @@ def test_em_reaches_the_kernel_through_its_steps():
     assert em.update_kernel in em.STEPS
 
 
-def test_a_trial_that_cannot_be_afforded_ends_the_search(monkeypatch):
+@pytest.mark.parametrize("inference", BOTH)
+def test_a_trial_that_cannot_be_afforded_ends_the_search(inference, monkeypatch):
     """Of many points a shorter length-scale may need more features than there is time for."""
     monkeypatch.setattr(points, "_LARGE", 20)
     monkeypatch.setattr(factor, "DENSE", 20)
     rng = np.random.default_rng(0)
     X, frame = rng.poisson(1.0, (60, 12)), pd.DataFrame({"t": rng.random(60)})
-    model = GPTM(2, kernel=k.Matern("t", nu=0.5), max_iter=10, tol=0.0, random_state=0)
-    with pytest.warns(UserWarning, match="did not converge"):
-        model.fit(X, metadata=frame)
+    choices = {"inference": inference, "max_iter": 10, "tol": 0.0}
+    model = fitted(X, frame, K=2, kernel=k.Matern("t", nu=0.5), **choices)
     assert model.kernel_.length_scale == pytest.approx(0.5 * frame["t"].std(ddof=0))
     assert model.effects("t", n_points=3).notna().all(axis=None)
 

@@ -17,13 +17,14 @@ from numpy.linalg import eigvalsh, inv
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
+from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 import naive
 from gptm import CTM, GPTM, Corpus, predict
 from gptm import kernels as k
+from gptm.generate import sample_documents
 from gptm.kernels import Documents
-from gptm.sampling import sample_documents
 
 PAPER = {"inference": "map", "coregionalization": "identity", "fit_mean": False}
 
@@ -64,6 +65,8 @@ def assert_never_falls(bound):
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all(), np.diff(bound).min()
 
 
+BOTH = ["sampling", "variational"]
+ALL = [*BOTH, "map"]
 FITTED = ["components_", "topic_covariance_", "mean_", "doc_topics_", "doc_logits_", "bound_"]
 
 
@@ -76,8 +79,10 @@ def assert_same_model(a, b, names=FITTED):
 
 
 @pytest.mark.parametrize("options", [{}, {"fit_mean": False}, {"topic_covariance": "identity"}])
+@pytest.mark.parametrize("inference", BOTH)
 @pytest.mark.parametrize("kernel", [None, "auto"])
-def test_gptm_without_a_kernel_is_ctm(kernel, options):
+def test_gptm_without_a_kernel_is_ctm(kernel, inference, options):
+    options = {"inference": inference, **options}
     X, metadata = small_corpus()
     ctm = fit_quietly(CTM(3, random_state=1, **options), X)
     gptm = fit_quietly(GPTM(3, kernel=kernel, random_state=1, **options), X)
@@ -92,11 +97,12 @@ def test_gptm_without_a_kernel_is_ctm(kernel, options):
     assert_same_model(ignoring, ctm)
 
 
-@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("inference", ALL)
 @pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
 def test_no_kernel_is_ctm_whatever_the_kernel_would_do(inference, coregionalization):
     X, _ = small_corpus()
-    ctm = fit_quietly(CTM(3, random_state=1), X)
+    without = "sampling" if inference == "sampling" else "variational"
+    ctm = fit_quietly(CTM(3, inference=without, random_state=1), X)
     choices = {"inference": inference, "coregionalization": coregionalization}
     gptm = fit_quietly(GPTM(3, kernel=None, random_state=1, **choices), X)
     assert_same_model(gptm, ctm)
@@ -215,6 +221,7 @@ def test_variational_bound_is_that_of_the_fitted_attributes(mode, learn_kernel, 
     model = GPTM(
         3,
         kernel=k.RBF("t", length_scale=2.0) + k.Identity(),
+        inference="variational",
         coregionalization=coregionalization,
         topic_covariance=covariance,
         fit_mean=fit_mean,
@@ -299,7 +306,8 @@ def test_map_bound_is_that_of_the_fitted_attributes(coregionalization, covarianc
 def test_ctm_bound_is_that_of_the_fitted_attributes(smoothing):
     X, _ = small_corpus()
     X = X[:, :-1]  # without smoothing a word that never occurs has probability zero
-    model = fit_quietly(CTM(3, smoothing=smoothing, max_iter=12, tol=0.0, random_state=0), X)
+    options = {"inference": "variational", "max_iter": 12, "tol": 0.0, "random_state": 0}
+    model = fit_quietly(CTM(3, smoothing=smoothing, **options), X)
     expected = naive.bound_collapsed(
         X,
         model.components_,
@@ -318,7 +326,7 @@ def test_ctm_bound_is_that_of_the_fitted_attributes(smoothing):
 # What a fitted model looks like
 
 
-@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("inference", ALL)
 @pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
 def test_shapes_and_invariants(inference, coregionalization):
     X, metadata = small_corpus()
@@ -351,9 +359,69 @@ def test_shapes_and_invariants(inference, coregionalization):
     assert eigvalsh(model.coregionalization_).min() > -1e-12
 
 
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: "-".join(map(str, mode)))
+def test_means_of_draws_go_together_as_the_model_says(mode):
+    """F is what the kernel says of the mean logits, under the mean covariances."""
+    coregionalization, covariance, fit_mean = mode
+    X, metadata = small_corpus()
+    model = GPTM(
+        3,
+        kernel=k.RBF("t", length_scale=2.0) + k.Identity(),
+        coregionalization=coregionalization,
+        topic_covariance=covariance,
+        fit_mean=fit_mean,
+        random_state=0,
+    )
+    fit_quietly(model, X, metadata=metadata)
+    weights = np.array([term.scale for term in model.kernel_.terms])
+    assert_allclose(weights.sum(), 1.0)  # strength is defined once: B holds the rest
+    Kxx = weights[0] * smooth(metadata["t"].to_numpy(), 2.0) + weights[1] * np.eye(len(X))
+    mean, _ = naive.posterior_F(
+        model.doc_logits_, model.mean_, model.topic_covariance_, model.coregionalization_, Kxx
+    )
+    assert_allclose(model.doc_means_, mean, rtol=1e-7, atol=1e-9)
+    assert_allclose(Kxx @ model.dual_coef_, model.doc_means_, rtol=1e-7, atol=1e-9)
+    assert_allclose(model.doc_logits_.sum(1), 0.0, atol=1e-10)
+    B = model.coregionalization_
+    if coregionalization == "identity":
+        assert_allclose(B, B[0, 0] * np.eye(3), atol=1e-12)
+    if covariance == "identity":
+        assert_allclose(model.topic_covariance_, np.eye(3), atol=1e-12)
+    if not fit_mean:
+        assert_array_equal(model.mean_, np.zeros(3))
+
+
+def theta_on_a_grid(x, beta, mean, Sigma):
+    """Mean, spread and quantiles of the three proportions of a document: its prior times its words, point by point."""
+    H = np.linalg.svd(np.eye(3) - 1 / 3)[0][:, :2]  # a shift common to all topics changes nothing
+    axis = np.linspace(-7.0, 7.0, 301)
+    white = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
+    theta = softmax((H.T @ mean + white @ np.linalg.cholesky(H.T @ Sigma @ H).T) @ H.T, axis=1)
+    log_weights = np.log(theta @ beta[:, x > 0]) @ x[x > 0] - 0.5 * (white**2).sum(1)
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    expected, quantiles = weights @ theta, []
+    for topic in theta.T:
+        order = np.argsort(topic)
+        quantiles.append(np.interp([0.05, 0.95], np.cumsum(weights[order]), topic[order]))
+    spread = np.sqrt(weights @ (theta - expected) ** 2)
+    return expected, spread, np.array(quantiles).T
+
+
+def test_documents_own_topics_are_expected_given_their_words():
+    X, metadata = small_corpus()
+    model = GPTM(3, kernel=k.RBF("t"), doc_points=1024, random_state=0)
+    fit_quietly(model, X, metadata=metadata)
+    prior = model.mean_ + model.doc_means_
+    for d in (0, 3):
+        found = theta_on_a_grid(X[d], model.components_, prior[d], model.topic_covariance_)
+        assert_allclose(model.doc_topics_[d], found[0], atol=3e-3)
+
+
 def test_documents_own_topics_are_the_expected_softmax():
     X, metadata = small_corpus()
-    model = fit_quietly(GPTM(3, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    model = GPTM(3, kernel=k.RBF("t"), inference="variational", random_state=0)
+    fit_quietly(model, X, metadata=metadata)
     for d in (0, 3):
         lam, nu2 = model.doc_logits_[d], model.doc_variance_[d]
         assert_allclose(model.doc_topics_[d], naive.expected_softmax(lam, nu2), atol=3e-3)
@@ -362,11 +430,13 @@ def test_documents_own_topics_are_the_expected_softmax():
 # New documents
 
 
+@pytest.mark.parametrize("doc_points", [64, 0])
 @pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
-def test_each_new_document_is_taken_on_its_own(model):
+def test_each_new_document_is_taken_on_its_own(model, doc_points):
     X, metadata = small_corpus()
     new, later = small_corpus(seed=1)
-    fit_quietly(model.set_params(random_state=0), X, metadata=metadata)
+    model.set_params(doc_points=doc_points, random_state=0)
+    fit_quietly(model, X, metadata=metadata)
     together = model.transform(new, metadata=later)
     assert_allclose(together[:2], model.transform(new[:2], metadata=later[:2]), rtol=1e-10)
     order = np.random.default_rng(0).permutation(len(new))
@@ -374,9 +444,11 @@ def test_each_new_document_is_taken_on_its_own(model):
     assert_allclose(shuffled, together[order], rtol=1e-10)
 
 
-def test_new_documents_follow_the_naive_prediction():
+@pytest.mark.parametrize("inference", BOTH)
+def test_new_documents_follow_the_naive_prediction(inference):
     X, metadata = small_corpus()
-    model = GPTM(3, kernel=k.RBF("t", length_scale=2.0), random_state=0)
+    kernel = k.RBF("t", length_scale=2.0)
+    model = GPTM(3, kernel=kernel, inference=inference, doc_points=1024, random_state=0)
     fit_quietly(model, X, metadata=metadata)
     t, new = metadata["t"].to_numpy(), np.array([0.5, 4.0, 9.5])
     Ktx = np.exp(-0.5 * ((new[:, None] - t[None, :]) / 2.0) ** 2)
@@ -389,13 +461,61 @@ def test_new_documents_follow_the_naive_prediction():
         Ktx,
         np.ones(3),
     )
-    theta = model.transform(np.zeros((3, X.shape[1])), metadata={"t": new})
+    nothing, words = np.zeros((3, X.shape[1])), X[[0, 5, 9]]
+    for counts in (nothing, words):
+        theta, std, quantiles = model.transform(
+            counts, metadata={"t": new}, return_std=True, quantiles=(0.05, 0.95)
+        )
+        assert_array_equal(theta, model.transform(counts, metadata={"t": new}))
+        for d in range(3):
+            expected = theta_on_a_grid(counts[d], model.components_, mean[d], cov[d])
+            assert_allclose(theta[d], expected[0], atol=3e-3)
+            assert_allclose(std[d], expected[1], rtol=0.05)
+            assert_allclose(quantiles[:, d], expected[2], atol=0.03)
+    theta = model.set_params(doc_points=0).transform(nothing, metadata={"t": new})
     for d in range(3):  # q(eta) of a document without words: the mean, and 1 / diag(precision)
         nu2 = 1 / np.diag(inv(cov[d]))
         assert_allclose(theta[d], naive.expected_softmax(mean[d], nu2), atol=3e-3)
 
 
-@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
+def test_how_far_proportions_may_be_off(model):
+    X, metadata = small_corpus()
+    fit_quietly(model.set_params(random_state=0), X, metadata=metadata)
+    theta = model.transform(X, metadata=metadata)
+    with_std = model.transform(X, metadata=metadata, return_std=True)
+    middle = model.transform(X, metadata=metadata, quantiles=0.5)
+    levels = (0.95, 0.05, 0.5)
+    both = model.transform(X, metadata=metadata, return_std=True, quantiles=levels)
+    assert [len(one) for one in (with_std, middle, both)] == [2, 2, 3]
+    for found in (with_std, middle, both):
+        assert_array_equal(found[0], theta)
+    std, (high, low, median) = both[1:]
+    assert_array_equal(std, with_std[1])
+    assert_array_equal(median, middle[1][0])
+    assert (std > 0).all()
+    assert ((low >= 0) & (low < median) & (median < high) & (high <= 1)).all()
+    assert std[3].mean() > std[:3].mean()  # the document without words
+    for wrong in ((), 1.5, (0.05, 1.0), ("low",)):
+        with pytest.raises(ValueError, match="quantiles must be probabilities"):
+            model.transform(X, metadata=metadata, quantiles=wrong)
+
+
+def test_more_points_come_nearer():
+    X, metadata = small_corpus(D=40)
+    model = fit_quietly(GPTM(3, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    best, *others = (
+        model.set_params(doc_points=n).transform(X, metadata=metadata) for n in (4096, 512, 64, 8)
+    )
+    off = [np.sqrt(np.mean((one - best) ** 2)) for one in others]
+    assert off[0] < off[1] < off[2]
+    assert off[1] < 0.02
+    for wrong in (-1, 2.5, "many"):
+        with pytest.raises((ValueError, TypeError), match="doc_points"):
+            model.set_params(doc_points=wrong).transform(X, metadata=metadata)
+
+
+@pytest.mark.parametrize("inference", ALL)
 def test_documents_without_words_follow_their_metadata(inference):
     X, metadata = small_corpus(D=40)
     kernel = k.RBF("t", length_scale=2.0)
@@ -409,7 +529,7 @@ def test_documents_without_words_follow_their_metadata(inference):
     assert early[topic] > late[topic]
 
 
-@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("inference", ALL)
 def test_documents_without_words_and_metadata_share_one_prior(inference):
     X, metadata = small_corpus()
     model = GPTM(3, kernel=k.RBF("t"), inference=inference, random_state=0)
@@ -474,7 +594,8 @@ def test_fit_leaves_the_data_alone():
 
 
 @pytest.mark.parametrize("seed", [2, 4])
-def test_recovers_topics_covariance_and_means_of_a_sampled_corpus(seed):
+@pytest.mark.parametrize(("inference", "max_iter"), [("sampling", 200), ("variational", 1000)])
+def test_recovers_topics_covariance_and_means_of_a_sampled_corpus(inference, max_iter, seed):
     D, V, K = 300, 60, 3
     rng = np.random.RandomState(seed)
     t = np.sort(rng.uniform(0.0, 10.0, D))
@@ -485,9 +606,10 @@ def test_recovers_topics_covariance_and_means_of_a_sampled_corpus(seed):
     counts, latent = sample_documents(
         beta, mu, Sigma, lengths=np.full(D, 150), B=B, Kxx=smooth(t, 1.5), rng=rng
     )
-    model = GPTM(K, kernel=k.RBF("t", length_scale=1.5), tol=1e-6, max_iter=1000, random_state=0)
-    model.fit(counts, metadata={"t": t})
-    assert model.converged_
+    options = {"inference": inference, "max_iter": max_iter, "tol": 1e-6, "random_state": 0}
+    model = GPTM(K, kernel=k.RBF("t", length_scale=1.5), **options)
+    fit_quietly(model, counts, metadata={"t": t})
+    assert model.converged_ or inference == "sampling"
 
     distance = 0.5 * np.abs(beta[:, None, :] - model.components_[None, :, :]).sum(axis=2)
     _, order = linear_sum_assignment(distance)
@@ -514,7 +636,8 @@ def test_recovers_topics_covariance_and_means_of_a_sampled_corpus(seed):
 
 def test_doc_tol_trades_accuracy_for_time():
     X, metadata = small_corpus(D=40)
-    model = fit_quietly(GPTM(3, kernel=k.RBF("t"), random_state=0), X, metadata=metadata)
+    model = GPTM(3, kernel=k.RBF("t"), inference="variational", doc_points=0, random_state=0)
+    fit_quietly(model, X, metadata=metadata)
     exact = model.set_params(doc_tol=0.0).transform(X, metadata=metadata)
     fine, coarse = (
         np.abs(model.set_params(doc_tol=tol).transform(X, metadata=metadata) - exact).max()
@@ -612,7 +735,7 @@ def test_sample_without_side_information_needs_none(model):
 @pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
 def test_every_start_is_seeded_and_never_lowers_the_bound(init, model):
     X, metadata = small_corpus(D=40, V=20)
-    model.set_params(init=init, tol=1e-5, random_state=0)
+    model.set_params(init=init, inference="variational", tol=1e-5, random_state=0)
     first = fit_quietly(model, X, metadata=metadata)
     assert_never_falls(first.bound_)
     bound = first.bound_.copy()
@@ -620,9 +743,23 @@ def test_every_start_is_seeded_and_never_lowers_the_bound(init, model):
     assert_array_equal(again.bound_, bound)
 
 
+@pytest.mark.parametrize("init", ["gibbs", "spectral", "random"])
+@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
+def test_chains_are_seeded_whatever_their_start(init, model):
+    X, metadata = small_corpus(D=40, V=20)
+    model.set_params(init=init, random_state=0)
+    bound = fit_quietly(model, X, metadata=metadata).bound_.copy()
+    assert np.isfinite(bound).all()
+    assert len(bound) == model.n_iter_ == 40
+    assert_array_equal(fit_quietly(model, X, metadata=metadata).bound_, bound)
+    other = fit_quietly(model.set_params(random_state=1), X, metadata=metadata)
+    assert (other.bound_ != bound).any()
+
+
 def test_spectral_start_does_not_depend_on_the_seed():
     X, _ = small_corpus(D=40, V=20)
-    models = [fit_quietly(CTM(3, init="spectral", random_state=s), X) for s in (0, 1)]
+    options = {"init": "spectral", "inference": "variational"}
+    models = [fit_quietly(CTM(3, random_state=s, **options), X) for s in (0, 1)]
     assert_same_model(*models)
 
 
@@ -630,10 +767,11 @@ def test_topics_can_be_given_as_the_start():
     X, _ = small_corpus(D=40, V=20)
     topics = np.random.default_rng(0).gamma(1.0, size=(3, 20))
     before = topics.copy()
-    model = fit_quietly(CTM(3, init=topics, random_state=0), X)
-    other_seed = fit_quietly(CTM(3, init=topics, random_state=1), X)
-    scaled = fit_quietly(CTM(3, init=topics * 7.0), X)
-    permuted = fit_quietly(CTM(3, init=topics[[2, 0, 1]]), X)
+    em = {"inference": "variational"}
+    model = fit_quietly(CTM(3, init=topics, random_state=0, **em), X)
+    other_seed = fit_quietly(CTM(3, init=topics, random_state=1, **em), X)
+    scaled = fit_quietly(CTM(3, init=topics * 7.0, **em), X)
+    permuted = fit_quietly(CTM(3, init=topics[[2, 0, 1]], **em), X)
     assert_array_equal(topics, before)
     assert_same_model(model, other_seed)  # nothing is random any more
     assert_allclose(scaled.components_, model.components_, rtol=1e-6)
@@ -641,12 +779,24 @@ def test_topics_can_be_given_as_the_start():
     assert_allclose(permuted.bound_, model.bound_, rtol=1e-9)
 
 
+def test_a_chain_keeps_the_order_of_the_topics_it_was_given():
+    X, _ = small_corpus(D=60, V=20)
+    topics = fit_quietly(CTM(2, random_state=0), X).components_
+    before = topics.copy()
+    for order in ([0, 1], [1, 0]):
+        model = fit_quietly(CTM(2, init=topics[order], random_state=1), X)
+        distance = np.abs(model.components_[:, None] - topics[None]).sum(2)
+        assert distance.argmin(1).tolist() == order
+    assert_array_equal(topics, before)
+
+
 def test_a_fitted_models_topics_are_a_good_start():
     X, _ = small_corpus(D=40, V=20)
-    first = fit_quietly(CTM(3, tol=1e-6, random_state=0), X)
-    second = fit_quietly(CTM(3, tol=1e-6, init=first.components_), X)
+    options = {"inference": "variational", "tol": 1e-6}
+    first = fit_quietly(CTM(3, random_state=0, **options), X)
+    second = fit_quietly(CTM(3, init=first.components_, **options), X)
     assert second.bound_[-1] == pytest.approx(first.bound_[-1], rel=5e-3)
-    fresh = fit_quietly(CTM(3, tol=1e-6, init="random", random_state=0), X)
+    fresh = fit_quietly(CTM(3, init="random", random_state=0, **options), X)
     assert second.bound_[0] > fresh.bound_[0]
 
 
@@ -655,7 +805,7 @@ def test_a_fitted_models_topics_are_a_good_start():
 
 def test_warm_start_goes_on_where_the_last_fit_stopped():
     X, metadata = small_corpus(D=60, V=20)
-    options = {"kernel": k.RBF("t"), "tol": 1e-5, "random_state": 0}
+    options = {"kernel": k.RBF("t"), "tol": 1e-5, "random_state": 0, "inference": "variational"}
     model = fit_quietly(GPTM(3, max_iter=6, warm_start=True, **options), X, metadata=metadata)
     stopped_at = model.bound_[-1]
     assert not model.converged_
@@ -690,25 +840,40 @@ def test_warm_start_never_steps_back(inference, coregionalization):
 
 
 def test_warm_start_converged_stays_converged():
-    X, metadata = small_corpus(D=30)
-    model = GPTM(2, kernel=k.RBF("t"), tol=1e-5, max_iter=500, warm_start=True, random_state=0)
+    X, metadata = small_corpus(D=60)
+    options = {"inference": "variational", "tol": 1e-5, "max_iter": 500, "warm_start": True}
+    model = GPTM(2, kernel=k.RBF("t"), random_state=0, **options)
     first = model.fit(X, metadata=metadata).components_.copy()
     model.fit(X, metadata=metadata)
     assert model.n_iter_ <= 5
     assert_allclose(model.components_, first, atol=5e-3)
 
 
-@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
-def test_warm_start_takes_another_number_of_documents(model):
+@pytest.mark.parametrize("inference", ALL)
+def test_warm_start_goes_on_from_another_inference(inference):
     X, metadata = small_corpus(D=60, V=20)
-    model.set_params(warm_start=True, random_state=0, tol=1e-6)
+    model = GPTM(2, kernel=k.RBF("t"), inference=inference, warm_start=True, random_state=0)
+    topics = fit_quietly(model, X, metadata=metadata).components_.copy()
+    for other in ALL:
+        fit_quietly(model.set_params(inference=other), X, metadata=metadata)
+        moved = 0.5 * np.abs(model.components_ - topics).sum(axis=1)
+        assert moved.max() < 0.25  # the topics keep their places
+        assert (model._draws is None) == (model.diagnostics_ is None) == (other != "sampling")
+
+
+@pytest.mark.parametrize("inference", BOTH)
+@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
+def test_warm_start_takes_another_number_of_documents(model, inference):
+    X, metadata = small_corpus(D=60, V=20)
+    model.set_params(warm_start=True, random_state=0, tol=1e-6, inference=inference)
     fit_quietly(model, X[:40], metadata=metadata[:40])
     topics = model.components_.copy()
     fit_quietly(model, X, metadata=metadata)
     assert model.doc_topics_.shape == (60, 3)
-    assert_never_falls(model.bound_)
+    if inference == "variational":
+        assert_never_falls(model.bound_)
     moved = 0.5 * np.abs(model.components_ - topics).sum(axis=1)
-    fresh = fit_quietly(CTM(3, random_state=1), X)
+    fresh = fit_quietly(CTM(3, inference=inference, random_state=1), X)
     anew = 0.5 * np.abs(fresh.components_ - topics).sum(axis=1)
     assert moved.max() < anew.max()  # the topics keep their places
 
@@ -724,12 +889,14 @@ def test_warm_start_with_another_number_of_topics_or_words_is_refused():
     assert fit_quietly(model, X[:, 1:]).components_.shape == (4, 10)
 
 
-def test_warm_start_obeys_changed_parameters():
+@pytest.mark.parametrize("inference", BOTH)
+def test_warm_start_obeys_changed_parameters(inference):
     X, metadata = small_corpus()
-    model = GPTM(3, kernel=k.RBF("t"), warm_start=True, max_iter=5, tol=0.0, random_state=0)
+    options = {"inference": inference, "warm_start": True, "max_iter": 5, "tol": 0.0}
+    model = GPTM(3, kernel=k.RBF("t"), random_state=0, **options)
     fit_quietly(model, X, metadata=metadata)
     fit_quietly(model.set_params(topic_covariance="identity"), X, metadata=metadata)
-    assert_array_equal(model.topic_covariance_, np.eye(3))
+    assert_allclose(model.topic_covariance_, np.eye(3), rtol=0, atol=1e-14)
 
 
 # Manners
@@ -745,7 +912,7 @@ def test_callback_sees_every_iteration_and_can_stop():
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)  # it was the user's own wish
-        model = CTM(3, tol=0.0, callback=callback, random_state=0).fit(X)
+        model = CTM(3, inference="variational", tol=0.0, callback=callback, random_state=0).fit(X)
     assert [iteration for iteration, _, _ in seen] == [1, 2, 3]
     assert_array_equal([bound for _, bound, _ in seen], model.bound_)
     assert seen[0][2] == (3, X.shape[1])
@@ -754,26 +921,60 @@ def test_callback_sees_every_iteration_and_can_stop():
     assert model.doc_topics_.shape == (len(X), 3)
 
 
-def test_callback_that_returns_nothing_changes_nothing():
+@pytest.mark.parametrize("n_chains", [1, 3])
+@pytest.mark.parametrize("last", [1, 3, 10, 24])
+def test_callback_sees_every_sweep_and_can_stop(last, n_chains):
+    X, metadata = small_corpus()
+    seen = []
+
+    def callback(sweep, state):
+        seen.append((sweep, state.log_density, state.limit))
+        return sweep == last
+
+    model = GPTM(3, kernel=k.RBF("t"), n_chains=n_chains, callback=callback, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)  # it was the user's own wish
+        model.fit(X, metadata=metadata)
+    assert [sweep for sweep, _, _ in seen] == list(range(1, last + 1))
+    assert_array_equal([density for _, density, _ in seen], model.bound_)
+    assert {limit for _, _, limit in seen} == {40}
+    assert model.n_iter_ == last
+    assert model.stop_reason_ == "callback"
+    assert model.converged_ is False
+    assert model.doc_topics_.shape == (len(X), 3)
+    assert_allclose(model.components_.sum(1), 1.0)
+    assert len(model.effects("t", n_points=3)) == 9
+    assert list(model.diagnostics_["quantity"]) == ["log_density", "share", "effect"]
+
+
+@pytest.mark.parametrize("inference", BOTH)
+def test_callback_that_returns_nothing_changes_nothing(inference):
     X, _ = small_corpus()
-    silent = fit_quietly(CTM(3, random_state=0), X)
-    watched = fit_quietly(CTM(3, callback=lambda i, state: None, random_state=0), X)
+    options = {"inference": inference, "random_state": 0}
+    silent = fit_quietly(CTM(3, **options), X)
+    watched = fit_quietly(CTM(3, callback=lambda i, state: None, **options), X)
     assert_same_model(watched, silent)
 
 
-def test_an_error_in_the_callback_comes_through():
+@pytest.mark.parametrize("n_chains", [1, 2])
+@pytest.mark.parametrize("inference", BOTH)
+def test_an_error_in_the_callback_comes_through(inference, n_chains):
     X, _ = small_corpus()
 
     def callback(iteration, state):
         raise ZeroDivisionError("mine")
 
+    model = CTM(3, inference=inference, n_chains=n_chains, callback=callback, random_state=0)
     with pytest.raises(ZeroDivisionError, match="mine"):
-        CTM(3, callback=callback, random_state=0).fit(X)
+        model.fit(X)
+    assert not hasattr(model, "components_")
 
 
-def test_verbose_shows_iteration_bound_change_and_time(capsys):
+@pytest.mark.parametrize("inference", BOTH)
+def test_verbose_shows_iteration_bound_change_and_time(inference, capsys):
     X, _ = small_corpus()
-    model = fit_quietly(CTM(3, verbose=True, max_iter=4, tol=0.0, random_state=0), X)
+    options = {"inference": inference, "verbose": True}
+    model = fit_quietly(CTM(3, max_iter=4, tol=0.0, random_state=0, **options), X)
     lines = [line for line in capsys.readouterr().out.splitlines() if "iteration " in line]
     assert len(lines) == model.n_iter_ == 4
     for number, line in enumerate(lines, start=1):
@@ -783,9 +984,11 @@ def test_verbose_shows_iteration_bound_change_and_time(capsys):
         assert float(match[2]) == pytest.approx(model.bound_[number - 1], abs=1e-3)
         if number > 1:
             change = model.bound_[number - 1] / model.bound_[number - 2] - 1
-            assert float(match[3]) == pytest.approx(abs(change), rel=0.02)
-    assert "max_iter" in fit_output(capsys, CTM(3, verbose=1, max_iter=2, tol=0.0), X)
-    assert "converged" in fit_output(capsys, CTM(3, verbose=1, tol=0.1), X)
+            sign = 1 if model.bound_[number - 1] > 0 else -1
+            assert float(match[3]) == pytest.approx(sign * change, rel=0.02)
+    assert "max_iter" in fit_output(capsys, CTM(3, max_iter=2, tol=0.0, **options), X)
+    if inference == "variational":
+        assert "converged" in fit_output(capsys, CTM(3, tol=0.1, **options), X)
 
 
 def fit_output(capsys, model, X):
@@ -802,7 +1005,7 @@ def test_quiet_by_default(capfd):
 @pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
 def test_stopping_early_warns_and_says_what_to_do(model):
     X, metadata = small_corpus()
-    model.set_params(max_iter=2, tol=1e-12, random_state=0)
+    model.set_params(inference="variational", max_iter=2, tol=1e-12, random_state=0)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, metadata=metadata)
     (warning,) = caught
@@ -817,17 +1020,117 @@ def test_converged_fit_does_not_warn():
     X, _ = small_corpus()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = CTM(3, random_state=0, max_iter=1000).fit(X)
+        model = CTM(3, inference="variational", random_state=0, max_iter=1000).fit(X)
     assert model.converged_
+    assert model.stop_reason_ == "converged"
+    assert model.diagnostics_ is None
     change = abs(model.bound_[-1] - model.bound_[-2])
     assert change <= model.tol * abs(model.bound_[-2])
     assert model.n_iter_ < 1000
 
 
+@pytest.mark.parametrize("model", [CTM(3), GPTM(3, kernel=k.RBF("t"))], ids=["CTM", "GPTM"])
+def test_a_short_chain_warns_and_says_what_to_do(model):
+    X, metadata = small_corpus()
+    model.set_params(max_iter=8, random_state=0)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, metadata=metadata)
+    (warning,) = caught
+    for words in ("8 sweeps", "effective draws", "Increase max_iter to 32", "diagnostics_"):
+        assert words in str(warning.message)
+    assert warning.filename == __file__
+    assert model.stop_reason_ == "max_iter"
+    assert not model.converged_
+    assert model.n_iter_ == 8
+
+
+def plain_corpus(D=60):
+    """Two groups that differ, and words that say at once which of two topics they are about."""
+    rng = np.random.default_rng(0)
+    group = np.arange(D) % 2
+    share = 1 / (1 + np.exp(-(4 * group - 2 + 2 * rng.normal(size=D))))
+    topics = np.kron(np.eye(2), np.full((1, 4), 1 / 4))
+    X = np.array([rng.multinomial(100, [p, 1 - p] @ topics) for p in share])
+    return X, pd.DataFrame({"g": np.array(["a", "b"])[group]})
+
+
+@pytest.mark.full_chains
+def test_chains_end_when_they_have_enough_draws():
+    X, metadata = plain_corpus()
+    model = GPTM(2, kernel=k.Categorical("g"), n_chains=4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, metadata=metadata)
+    assert model.converged_
+    assert model.stop_reason_ == "converged"
+    assert model.n_iter_ < 2000
+    table = model.diagnostics_
+    assert list(table.columns) == ["quantity", "ess", "rhat"]
+    assert table["quantity"].tolist() == ["log_density", "share", "effect"]
+    assert (table["ess"] >= 100).all()
+    assert (table["rhat"] <= 1.05).all()
+
+
+def test_draws_are_those_of_the_second_half():
+    X, metadata = small_corpus()
+    model = GPTM(3, kernel=k.RBF("t"), max_iter=60, random_state=0)
+    fit_quietly(model, X, metadata=metadata)
+    assert model._draws.n == 30
+    assert model.n_iter_ == 60
+    assert_array_equal(model._watched["log_density"][0], model.bound_[30:])
+    assert model._watched["share"].shape == (1, 30, 3)
+    assert_allclose(model._watched["share"].sum(2), 1.0)
+    assert_allclose(model.components_.sum(1), 1.0)
+
+
+# Several chains
+
+
+def test_chains_agree_on_what_is_plain():
+    X, metadata = plain_corpus()
+    model = GPTM(2, kernel=k.Categorical("g"), n_chains=4, max_iter=200, random_state=0)
+    fit_quietly(model, X, metadata=metadata)
+    assert model.n_iter_ == len(model.bound_)
+    assert sorted(set(model._draws.chain)) == [0, 1, 2, 3]
+    for values in model._watched.values():
+        assert len(values) == 4
+    by_chain = model._watched["share"].mean(1)
+    assert_allclose(by_chain, np.tile(by_chain[0], (4, 1)), atol=0.01)  # topics in one order
+    assert (model.diagnostics_["rhat"] < 1.2).all()
+    effects = model.effects("g", at="a", versus="b")["contrast"]
+    assert np.abs(effects).min() > 1.0  # chains of another order would cancel each other
+
+
+def test_the_first_of_several_chains_is_the_one_alone():
+    """The same draws, of which fewer are kept."""
+    X, metadata = small_corpus()
+    alone, first = (
+        fit_quietly(
+            GPTM(
+                3, kernel=k.RBF("t", length_scale=2.0), n_chains=n, init="spectral", random_state=0
+            ),
+            X,
+            metadata=metadata,
+        )
+        for n in (1, 3)
+    )
+    assert_array_equal(first.bound_, alone.bound_)
+    assert_array_equal(first._watched["share"][0], alone._watched["share"][0])
+    others = first._watched["share"][1:]
+    assert all((one != first._watched["share"][0]).any() for one in others)
+
+
 @pytest.mark.parametrize(
     "model",
-    [CTM(6), GPTM(6, kernel=k.RBF("t")), GPTM(6, kernel=k.RBF("t"), inference="map")],
-    ids=["CTM", "variational", "map"],
+    [
+        CTM(6),
+        CTM(6, inference="variational"),
+        GPTM(6, kernel=k.RBF("t")),
+        GPTM(6, kernel=k.RBF("t"), n_chains=3),
+        GPTM(6, kernel=k.RBF("t"), inference="variational"),
+        GPTM(6, kernel=k.RBF("t"), inference="map"),
+    ],
+    ids=["CTM", "CTM-variational", "sampling", "chains", "variational", "map"],
 )
 def test_same_seed_same_bits_for_any_number_of_threads(model):
     X = large_counts()
@@ -840,24 +1143,29 @@ def test_same_seed_same_bits_for_any_number_of_threads(model):
         theta = model.transform(X, metadata=metadata)
         results.append([model.components_, model.doc_topics_, model.bound_, theta])
         results[-1].append(model.score(X, metadata=metadata))
+        if isinstance(model, GPTM) and model.inference == "sampling":
+            results[-1].append(model.effects("t", n_points=3).to_numpy())
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("inference", BOTH)
 @pytest.mark.parametrize("init", ["gibbs", "random"])
-def test_seeds_matter(init):
+def test_seeds_matter(init, inference):
     X, _ = small_corpus()
-    first, second = (fit_quietly(CTM(3, init=init, random_state=seed), X) for seed in (0, 1))
+    options = {"init": init, "inference": inference}
+    first, second = (fit_quietly(CTM(3, random_state=seed, **options), X) for seed in (0, 1))
     assert (first.components_ != second.components_).any()
 
 
-def test_a_random_state_object_is_used_up():
+@pytest.mark.parametrize("inference", BOTH)
+def test_a_random_state_object_is_used_up(inference):
     X, _ = small_corpus()
-    rng = np.random.RandomState(0)
-    first = fit_quietly(CTM(3, random_state=rng), X)
-    second = fit_quietly(CTM(3, random_state=rng), X)
-    assert_same_model(first, fit_quietly(CTM(3, random_state=np.random.RandomState(0)), X))
+    rng, how = np.random.RandomState(0), {"inference": inference}
+    first = fit_quietly(CTM(3, random_state=rng, **how), X)
+    second = fit_quietly(CTM(3, random_state=rng, **how), X)
+    assert_same_model(first, fit_quietly(CTM(3, random_state=np.random.RandomState(0), **how), X))
     assert (first.components_ != second.components_).any()
 
 
@@ -938,8 +1246,14 @@ needs_signals = pytest.mark.skipif(os.name == "nt", reason="SIGINT reaches the w
 @needs_signals
 @pytest.mark.parametrize(
     ("n_jobs", "choices"),
-    [(1, "kernel=None"), (2, "kernel=k.Identity(), inference='map'")],
-    ids=["variational-1", "map-2"],
+    [
+        (1, "kernel=None"),
+        (2, "kernel=k.RBF('t')"),
+        (2, "kernel=k.RBF('t'), n_chains=3"),
+        (1, "kernel=None, inference='variational'"),
+        (2, "kernel=k.Identity(), inference='map'"),
+    ],
+    ids=["sampling-1", "sampling-2", "chains-2", "variational-1", "map-2"],
 )
 def test_interrupt_during_iterations_keeps_the_model(n_jobs, choices):
     options = f"init='random', tol=0.0, n_jobs={n_jobs}, verbose=True, random_state=0"
@@ -950,16 +1264,19 @@ def test_interrupt_during_iterations_keeps_the_model(n_jobs, choices):
 
 
 @needs_signals
-def test_interrupt_is_answered_in_time_with_many_documents():
-    model = "CTM(50, init='random', tol=0.0, verbose=True, random_state=0)"
+@pytest.mark.parametrize("inference", BOTH)
+def test_interrupt_is_answered_in_time_with_many_documents(inference):
+    how = f"inference='{inference}', init='random', tol=0.0"
+    model = f"CTM(50, {how}, verbose=True, random_state=0)"
     seconds, _ = interrupt(model, until="iteration    1", delay=0.05, shape=(20_000, 300, 10))
     assert seconds < 1.0
 
 
 @needs_signals
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_interrupt_during_the_gibbs_start_keeps_a_model(n_jobs):
-    model = f"CTM(20, tol=0.0, n_jobs={n_jobs}, verbose=True, random_state=0)"
+@pytest.mark.parametrize(("n_jobs", "inference"), [(1, "sampling"), (2, "variational")])
+def test_interrupt_during_the_gibbs_start_keeps_a_model(n_jobs, inference):
+    how = f"inference='{inference}', tol=0.0, n_jobs={n_jobs}"
+    model = f"CTM(20, {how}, verbose=True, random_state=0)"
     seconds, iterations = interrupt(model, until="go", delay=0.3)
     assert iterations == 0
     assert seconds < 1.0
@@ -973,7 +1290,7 @@ def test_interrupted_fit_can_go_on():
             raise KeyboardInterrupt
 
     options = {"kernel": k.RBF("t"), "warm_start": True, "tol": 1e-5, "max_iter": 500}
-    model = GPTM(3, callback=impatient, random_state=0, **options)
+    model = GPTM(3, inference="variational", callback=impatient, random_state=0, **options)
     with pytest.warns(ConvergenceWarning, match=r"(?s)interrupted after 3.*warm_start=True"):
         model.fit(X, metadata=metadata)
     assert model.n_iter_ == 3
@@ -982,6 +1299,28 @@ def test_interrupted_fit_can_go_on():
     model.set_params(callback=None).fit(X, metadata=metadata)
     assert model.converged_
     assert model.bound_[0] >= stopped_at
+
+
+@pytest.mark.parametrize("last", [1, 9, 25, 40])
+def test_interrupted_chain_can_go_on(last):
+    X, metadata = small_corpus(D=40)
+
+    def impatient(sweep, state):
+        if sweep == last:
+            raise KeyboardInterrupt
+
+    model = GPTM(3, kernel=k.RBF("t"), warm_start=True, callback=impatient, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=rf"(?s)interrupted after {last}.*warm_start=True"):
+        model.fit(X, metadata=metadata)
+    assert model.n_iter_ == last
+    assert model.stop_reason_ == "interrupt"
+    assert not model.converged_
+    assert np.isfinite(model.components_).all()
+    assert len(model.effects("t", n_points=3)) == 9
+    topics = model.components_.copy()
+    fit_quietly(model.set_params(callback=None), X, metadata=metadata)
+    assert model.stop_reason_ in ("max_iter", "converged")
+    assert (0.5 * np.abs(model.components_ - topics).sum(1) < 0.4).all()
 
 
 # Topics as a table
@@ -1037,11 +1376,10 @@ def test_topics_know_the_columns_of_a_data_frame():
     assert model.topics()["words"].str.startswith("word").all()
 
 
-def test_topic_shares_are_those_of_the_words():
+def test_topic_shares_are_mean_proportions_of_documents():
     X, _ = small_corpus()
     model = fit_quietly(CTM(3, random_state=0), X)
-    lengths = X.sum(axis=1)
-    expected = [sum(lengths * model.doc_topics_[:, i]) / lengths.sum() for i in range(3)]
+    expected = [sum(model.doc_topics_[:, i]) / len(X) for i in range(3)]
     assert_allclose(model.topics()["share"], expected, rtol=1e-12)
 
 
@@ -1112,8 +1450,9 @@ def test_kernel_that_was_learnt_does_not_change_with_the_parameter():
 def test_warm_start_keeps_a_kernel_without_strength():
     """Where the metadata say nothing, b ends at or near zero and must not start again from one."""
     X, metadata = small_corpus()
-    options = {"coregionalization": "identity", "warm_start": True, "tol": 0.0, "max_iter": 3}
-    model = fit_quietly(GPTM(2, kernel=k.RBF("t"), random_state=0, **options), X, metadata=metadata)
+    options = {"inference": "variational", "coregionalization": "identity", "warm_start": True}
+    model = GPTM(2, kernel=k.RBF("t"), random_state=0, tol=0.0, max_iter=3, **options)
+    fit_quietly(model, X, metadata=metadata)
     model.coregionalization_ = np.zeros((2, 2))
     fit_quietly(model, X, metadata=metadata)
     assert not model.coregionalization_.any()
@@ -1122,7 +1461,7 @@ def test_warm_start_keeps_a_kernel_without_strength():
 # The paper's scores
 
 
-@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("inference", ALL)
 @pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
 def test_conditional_and_joint_perplexity_are_eqs_24_and_23(inference, coregionalization):
     X, metadata = small_corpus()
@@ -1189,11 +1528,12 @@ def test_parameters_set_after_the_fit_wait_for_the_next_one():
 # What goes wrong at the end
 
 
-def test_a_fit_that_fails_at_its_end_leaves_the_model_as_it_was():
+@pytest.mark.parametrize("inference", BOTH)
+def test_a_fit_that_fails_at_its_end_leaves_the_model_as_it_was(inference):
     X = np.random.default_rng(0).poisson(1.0, (30, 50))
-    model = fit_quietly(CTM(2, random_state=0), X)
+    model = fit_quietly(CTM(2, inference=inference, random_state=0), X)
     before = model.components_.copy()
-    model.set_params(max_iter=1)
+    model.set_params(max_iter=4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ConvergenceWarning):

@@ -117,6 +117,11 @@ MODELS = {
     "kernel as given": GPTM(3, kernel=2.0 * TIME, learn_kernel=False),
     "shared": GPTM(3, kernel=TIME, coregionalization="shared"),
     "identity B": GPTM(3, kernel=TIME, coregionalization="identity", topic_covariance="identity"),
+    "chains": GPTM(3, kernel=TIME + k.Categorical("who"), n_chains=2),
+    "variational": GPTM(3, kernel=TIME + k.Categorical("who"), inference="variational"),
+    "graph, variational": GPTM(3, kernel=k.Graph("links", id="who"), inference="variational"),
+    "CTM, variational": CTM(3, inference="variational"),
+    "one topic": CTM(1),
     "map": GPTM(3, kernel=TIME, inference="map"),
     "paper": GPTM(
         3, kernel=TIME + k.Identity(), inference="map", coregionalization="identity", fit_mean=False
@@ -189,7 +194,8 @@ def plain_parameters(model):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_is_the_same_model(name, models, tmp_path):
+def test_a_loaded_model_is_the_same_model(name, models, tmp_path, monkeypatch):
+    monkeypatch.setattr("gptm.model.SHORT_CHAIN", 8)
     model = models[name]
     path = tmp_path / "model.gptm"
     assert model.save(path) is None
@@ -202,8 +208,11 @@ def test_a_loaded_model_is_the_same_model(name, models, tmp_path):
         if isinstance(value, np.ndarray):
             assert_array_equal(theirs[key], value, err_msg=key)
             assert theirs[key].dtype == value.dtype
+        elif isinstance(value, pd.DataFrame):
+            pd.testing.assert_frame_equal(theirs[key], value, check_exact=True)
         else:
             assert theirs[key] == value, key
+    assert_array_equal(again.doc_topics_, model.doc_topics_)
     for documents, metadata in ((X, METADATA), (NEW, LATER)):
         expected = quietly(model.transform, documents, metadata=metadata)
         assert_array_equal(quietly(again.transform, documents, metadata=metadata), expected)
@@ -216,6 +225,32 @@ def test_a_loaded_model_is_the_same_model(name, models, tmp_path):
     expected = quietly(model.sample, 5, **draw).counts.toarray()
     assert_array_equal(quietly(again.sample, 5, **draw).counts.toarray(), expected)
     pd.testing.assert_frame_equal(again.topics(), model.topics())
+    if getattr(model, "kernel_", None) is not None:  # with error bars, from the same draws
+        for ask in (lambda one: one.effects(0), lambda one: one.variance_explained()):
+            pd.testing.assert_frame_equal(ask(again), ask(model), check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("CTM", set()), ("sum", set()), ("variational", {"counts"}), ("CTM, variational", set())],
+)
+def test_counts_are_kept_only_where_there_are_no_draws(name, kept, tmp_path):
+    """Error bars of a model without draws will need a chain, and the chain the counts."""
+    fitted(name).save(tmp_path / "model.gptm")
+    tensors = load_file(tmp_path / "model.gptm")
+    assert {one.split(".")[0] for one in tensors if one.startswith("counts")} == kept
+    drawn = any(one.startswith("draws.") for one in tensors)
+    assert drawn == ("watched.share" in tensors) == ("variational" not in name)
+
+
+def test_draws_that_were_made_for_a_question_are_kept(tmp_path):
+    model = fitted("variational")
+    expected = model.effects("t", n_points=5)
+    model.save(tmp_path / "model.gptm")
+    again = gptm.load(tmp_path / "model.gptm")
+    assert again._draws.n == model._draws.n
+    assert not any(name.startswith("counts") for name in load_file(tmp_path / "model.gptm"))
+    pd.testing.assert_frame_equal(again.effects("t", n_points=5), expected, check_exact=True)
 
 
 def test_a_new_process_gives_the_same_bits(models, tmp_path):
@@ -270,11 +305,18 @@ def test_a_loaded_model_can_be_cloned_refitted_and_go_on(saved, models):
     assert not hasattr(copy, "components_")
     quietly(copy.fit, X, metadata=METADATA)
     assert_array_equal(copy.components_, models["sum"].components_)
+    quietly(again.set_params(warm_start=True, max_iter=3).fit, X, metadata=METADATA)
+    assert again.n_iter_ == 3
+    again.set_params(warm_start=False, n_components=2)
+    assert quietly(again.fit, X[:, 1:], metadata=METADATA).components_.shape == (2, V - 1)
+
+
+def test_a_loaded_model_goes_on_where_it_stopped(models, tmp_path):
+    models["variational"].save(tmp_path / "model.gptm")
+    again = gptm.load(tmp_path / "model.gptm")
     before = again.bound_[-1]
     quietly(again.set_params(warm_start=True, max_iter=3, tol=0.0).fit, X, metadata=METADATA)
     assert again.bound_[0] >= before
-    again.set_params(warm_start=False, n_components=2)
-    assert quietly(again.fit, X[:, 1:], metadata=METADATA).components_.shape == (2, V - 1)
 
 
 def test_a_loaded_model_can_be_saved_again(saved, tmp_path):
@@ -353,7 +395,7 @@ def test_the_file_is_plain_safetensors(saved):
     assert spans[-1][1] == len(data)  # nothing else is hidden in it
     assert all(a[1] == b[0] for a, b in pairwise(spans))
     kinds = {entry["dtype"] for entry in header.values()}
-    assert kinds <= {"F64", "F32", "I64", "I32", "BOOL"}
+    assert kinds <= {"F64", "F32", "F16", "I64", "I32", "BOOL"}
     assert set(metadata) == {"gptm"}
 
 
@@ -698,12 +740,36 @@ def cut(name):
 
 
 ARRAYS = ["components_", "topic_covariance_", "mean_", "coregionalization_", "dual_coef_"]
+ARRAYS += ["doc_topics_", "draws.mu", "draws.S", "draws.B", "draws.chain", "draws.logits"]
+ARRAYS += ["draws.part0.weights", "draws.part2.own"]
 
 
 @pytest.mark.parametrize("name", ARRAYS)
 @pytest.mark.parametrize("change", [without, cut])
 def test_arrays_that_are_missing_or_do_not_fit(change, name, saved):
     rewrite(saved, change_tensors=change(name))
+    refused(saved)
+
+
+@pytest.mark.parametrize("row", [-1, D])
+def test_draws_of_documents_that_are_not_there(row, saved):
+    def change(tensors):
+        tensors["draws.rows"][0] = row
+
+    rewrite(saved, change_tensors=change)
+    refused(saved)
+
+
+def test_draws_of_another_kernel(saved, models, tmp_path):
+    models["graph"].save(tmp_path / "other.gptm")
+    other = load_file(tmp_path / "other.gptm")
+
+    def change(tensors):
+        for name in [name for name in tensors if name.startswith("draws.")]:
+            del tensors[name]
+        tensors.update({name: x for name, x in other.items() if name.startswith("draws.")})
+
+    rewrite(saved, change_tensors=change)
     refused(saved)
 
 
@@ -751,7 +817,7 @@ def fractional(tensors, name):
 
 BROKEN = [beyond, negative, backwards, empty_at_last, fractional]
 MATRICES = [
-    ("sum", "counts"),
+    ("variational", "counts"),
     ("graph", "training.links"),
     ("graph, adjacency", "training.edges"),
     ("neighbours", "training.edges"),
@@ -761,9 +827,9 @@ MATRICES = [
 
 @pytest.mark.parametrize("change", BROKEN)
 @pytest.mark.parametrize(("model", "name"), MATRICES)
-def test_positions_outside_of_a_matrix(change, model, name, models, tmp_path):
+def test_positions_outside_of_a_matrix(change, model, name, tmp_path):
     path = tmp_path / "model.gptm"
-    models[model].save(path)
+    fitted(model).save(path)
     rewrite(path, change_tensors=lambda tensors: change(tensors, name))
     refused(path, "not a complete gptm model")
 

@@ -15,8 +15,8 @@ import naive
 from checks import check_gradient, check_stationary
 from gptm import GPTM
 from gptm import kernels as k
-from gptm.estep import Posterior, Prior, infer_documents, prior_start
-from gptm.information import theta_spread
+from gptm.estep import Prior, infer_documents, prior_start
+from gptm.generate import sample_documents
 from gptm.kernels import Documents
 from gptm.means import (
     diagonalise,
@@ -27,6 +27,7 @@ from gptm.means import (
     view_logits,
 )
 from gptm.operators import Spectral, SpectralCross
+from gptm.points import weighted_points
 from gptm.predict import (
     Parameters,
     climb,
@@ -35,7 +36,6 @@ from gptm.predict import (
     infer_new_jointly,
     predicted_prior,
 )
-from gptm.sampling import sample_documents
 
 KINDS = ("identity", "shared", "free", "rank one", "none")
 
@@ -389,9 +389,8 @@ def test_spread_without_words_is_that_of_the_prior(K):
     rng = np.random.default_rng(K)
     Sigma, mu = naive.random_covariance(rng, K), rng.standard_normal(K)
     prior = Prior(mu[None], np.linalg.cholesky(inv(Sigma)), np.ones(K))
-    posterior = prior_start(prior)
     beta_T = np.full((4, K), 0.25)
-    found = theta_spread(csr_matrix((1, 4)), prior, beta_T, posterior, None)
+    found = weighted_points(csr_matrix((1, 4)), prior, beta_T, n_jobs=None).std
     drawn = softmax(rng.multivariate_normal(mu, Sigma, 100_000), axis=1)
     assert_allclose(found[0], drawn.std(0), rtol=0.15)
     assert abs(found.mean() / drawn.std(0).mean() - 1.0) < 0.03
@@ -403,11 +402,12 @@ def test_errors_of_proportions_are_as_large_as_said(n_words):
     beta = rng.dirichlet(np.full(60, 0.1), 2)
     theta = rng.dirichlet([0.7, 0.7], 200)
     X = np.array([rng.multinomial(60, one @ beta) for one in theta])
-    model = GPTM(2, kernel=None, random_state=0).fit(X)
+    model = GPTM(2, kernel=None, random_state=0, max_iter=100).fit(X)
     corpus, latent = model.sample(2000, n_words=n_words, random_state=1, return_latent=True)
-    found, spread = model.transform(corpus, return_std=True)
+    found, spread, (low, high) = model.transform(corpus, return_std=True, quantiles=(0.05, 0.95))
     errors = latent.theta - found
     assert 0.9 < np.sqrt((errors**2).mean() / (spread**2).mean()) < 1.1
+    assert 0.87 < np.mean((low <= latent.theta) & (latent.theta <= high)) < 0.93
 
 
 @pytest.mark.parametrize("words", [0, 3])
@@ -416,7 +416,8 @@ def test_spread_where_the_prior_says_nothing(words):
     K = 3
     prior = Prior(np.zeros((1, K)), np.eye(K), np.full(K, 1e-180))
     beta_T = np.random.default_rng(0).dirichlet(np.ones(5), K).T.copy()
-    posterior = Posterior(np.zeros((1, K)), np.ones((1, K)))
     counts = csr_matrix(np.full((1, 5), words))
-    spread = theta_spread(counts, prior, beta_T, posterior, None)
+    found = weighted_points(counts, prior, beta_T, n_jobs=None)
+    assert all(np.isfinite(part).all() for part in found)
+    spread = found.std
     assert ((spread > 0.1) & (spread <= 0.5)).all()

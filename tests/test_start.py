@@ -1,4 +1,4 @@
-"""Where EM starts: Gibbs, anchor words, random handfuls, given topics; and the threads beneath."""
+"""Where chains and EM start: Gibbs, anchor words, random handfuls, given topics; and the threads beneath."""
 
 import os
 import signal
@@ -123,7 +123,8 @@ def test_gibbs_posterior_is_centred_and_finite():
     counts, _ = anchored_corpus(1, D=20)
     lam, nu2 = gibbs_run(counts, n_sweeps=3).posterior
     assert_allclose(lam.sum(axis=1), 0, atol=1e-10)
-    share = (1 / nu2 - 1 + gibbs.ALPHA) / (1 / nu2 - 1 + gibbs.ALPHA).sum(axis=1, keepdims=True)
+    counted = 1 / nu2 - 1 + gibbs.SPREAD
+    share = counted / counted.sum(axis=1, keepdims=True)
     assert_allclose(np.exp(lam) / np.exp(lam).sum(axis=1, keepdims=True), share, rtol=1e-9)
 
 
@@ -299,7 +300,7 @@ def test_likelihood_of_a_chain():
     def by_tokens(topics):
         in_document, in_topic, total = np.zeros((2, 2)), np.zeros((3, 2)), 0.0
         for d, w, i in zip(docs, words, topics, strict=True):
-            a, b = in_document[d] + gibbs.ALPHA, in_topic[:, i] + gibbs.ETA
+            a, b = in_document[d] + chain._alpha, in_topic[:, i] + chain.urn.pseudo_counts
             total += np.log(a[i] / a.sum()) + np.log(b[w] / b.sum())
             in_document[d, i] += 1
             in_topic[w, i] += 1
@@ -309,6 +310,49 @@ def test_likelihood_of_a_chain():
     chain._topics[0] = 1 - topics[0]
     chain._count_tokens()
     assert_allclose(chain.log_likelihood() - by_tokens(chain._topics), one, rtol=1e-5)
+
+
+def learnt(theta, beta, seed=0):
+    """Chains of documents with known shares of topics, after they have learnt their priors."""
+    rng = np.random.default_rng(seed)
+    counts = csr_matrix([rng.multinomial(80, row) for row in theta @ beta], dtype=float)
+    chain = Chain(counts, len(beta), np.random.RandomState(seed))
+    chain.sweep(60)
+    return chain
+
+
+def test_gibbs_learns_how_mixed_documents_are():
+    rng = np.random.default_rng(1)
+    beta = rng.dirichlet(np.full(40, 0.1), 3)
+    few, many = (learnt(rng.dirichlet(np.full(3, a), 200), beta)._alpha for a in (0.05, 1.5))
+    assert few < 0.15
+    assert 0.8 < many < 3.0
+
+
+def test_gibbs_learns_how_alike_topics_are():
+    rng = np.random.default_rng(1)
+    theta, base = rng.dirichlet(np.full(3, 0.2), 200), rng.dirichlet(np.full(40, 0.5))
+    apart, alike = (learnt(theta, rng.dirichlet(tau * base, 3)).urn for tau in (4.0, 60.0))
+    assert apart.tau < 12.0 < 25.0 < alike.tau
+    assert np.corrcoef(alike.base, base)[0, 1] > 0.8
+    for urn in (apart, alike):
+        assert urn.base.min() > 0
+        assert_allclose(urn.base.sum(), 1.0)
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_every_start_knows_the_tokens_of_its_topics(init):
+    """Counted, or where only topics are known, as many in each."""
+    counts, _ = anchored_corpus(4, D=40)
+    given = np.random.default_rng(0).dirichlet(np.ones(30), 3) if init == "array" else init
+    found = make_start(given, make_problem(counts), 3, np.random.RandomState(0))
+    assert found.complete
+    assert_allclose(found.word_topic.sum(), counts.sum())
+    if init == "gibbs":
+        assert np.array_equal(found.word_topic.sum(1), tokens_of(counts))
+    else:
+        assert_allclose(found.word_topic, counts.sum() / 3 * found.state.beta_T)
+    assert_allclose(found.urn.base.sum(), 1.0)
 
 
 def test_gibbs_start_is_the_best_of_its_chains(monkeypatch):

@@ -144,3 +144,13 @@ def check_init(init: Any, n_components: int, n_words: int) -> str | Array:
             "init as an array must hold finite non-negative weights, with at least one positive per topic."
         )
     return topics
+
+
+def checked_quantiles(given: Any) -> list[float]:
+    """Probabilities of quantiles, such as (0.05, 0.95)."""
+    found = [given] if is_real(given) else list(given)
+    if not found or not all(is_real(one) and 0 < one < 1 for one in found):
+        raise ValueError(
+            f"quantiles must be probabilities between 0 and 1, such as (0.05, 0.95); got {given!r}."
+        )
+    return [float(one) for one in found]

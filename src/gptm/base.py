@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gptm import em, metrics, predict
+from gptm import em, metrics, outcome, predict
 from gptm._types import Array
 from gptm._validation import (
     check_callback,
@@ -21,24 +21,32 @@ from gptm._validation import (
     check_n_jobs,
     check_number,
     check_truth,
+    checked_quantiles,
     read_counts,
 )
 from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import Posterior, Prior, expected_theta, word_by_word
-from gptm.information import theta_spread
+from gptm.generate import Latent, checked_lengths, sample_documents
 from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
 from gptm.metadata import as_frame
+from gptm.outcome import Outcome
 from gptm.parallel import computing, interruptible
+from gptm.points import Weighted, theta_by_points, weighted_points
 from gptm.progress import Progress
 from gptm.reading import Reading
-from gptm.sampling import Latent, checked_lengths, sample_documents
+from gptm.sampler.diagnosis import diagnostics_table
+from gptm.sampler.fit import run_sampler
+from gptm.sampler.kept import Draws
 from gptm.seeds import read_seeds
 from gptm.start import Start, make_start
 from gptm.tables import N_SCORED
 
 SCORE_SEED = 0  # of the split into observed and held-out words
+EM_ITERATIONS = 200  # of EM where `max_iter` is None
+DOC_POINTS = 64  # of error bars where proportions themselves take none
+FEWEST_DRAWS, FARTHEST_RHAT = 10.0, 1.2  # of a typical effect, beyond which a fit warns
 
 
 class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -55,14 +63,18 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     fit_mean: bool
     init: Any
     smoothing: float
-    max_iter: int
+    inference: Literal["sampling", "variational", "map"]
+    n_chains: int
+    max_iter: int | None
     tol: float
+    doc_points: int
     doc_tol: float
     random_state: Any
     n_jobs: int | None
     verbose: int | bool
-    callback: Callable[[int, em.State], Any] | None
+    callback: Callable[[int, Any], Any] | None
     warm_start: bool
+    _draws: Draws | None
 
     def fit(self, X: Any, y: Any = None, *, metadata: Any = None) -> Self:
         """Learn topics from counts, or from a corpus.
@@ -107,6 +119,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         metadata: Any = None,
         missing_columns: Literal["error", "prior"] = "error",
         return_std: bool = False,
+        quantiles: Sequence[float] | None = None,
     ) -> Any:
         """Expected topic proportions of documents.
 
@@ -122,17 +135,29 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             all documents, so that this term of the kernel falls back to the prior.
         return_std : bool, default=False
             Return (proportions, standard deviations): how far each may be off, given the topics.
+        quantiles : sequence of float, optional
+            Return also quantiles of each proportion, such as `(0.05, 0.95)` for 90 % intervals, as an array of shape
+            (n_quantiles, n_documents, n_components), behind everything else.
 
         Returns
         -------
-        ndarray of shape (n_documents, n_components), or two of them
+        ndarray of shape (n_documents, n_components), or a tuple of arrays
             Rows of the first sum to one.
         """
         check_is_fitted(self)
         check_choice("missing_columns", missing_columns, ("error", "prior"))
+        wanted = [] if quantiles is None else checked_quantiles(quantiles)
         counts = read_counts(self, X, reset=False)
         new = self._read_new(X, metadata, counts, missing_columns)
-        return self._theta_with_std(counts, new) if return_std else self._theta(counts, new)
+        if not return_std and quantiles is None:
+            return self._theta(counts, new)
+        found = self._weighted(counts, new, wanted)
+        parts = [
+            found.theta,
+            found.std if return_std else None,
+            found.quantiles if wanted else None,
+        ]
+        return tuple(part for part in parts if part is not None)
 
     def score(
         self,
@@ -299,33 +324,68 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             problem.seeds = seeds.counts
             if problem.coregionalization != "none":
                 progress.say(f"kernel ready  {progress.elapsed()}")
-            if previous is None:
-                rng = check_random_state(self.random_state)
-                start = make_start(init, problem, self.n_components, rng)
-                progress.say(f"start found  {progress.elapsed()}")
-            else:
-                start = Start(self._resume(problem))
-            complete, states = start.complete, [start.state]
-            del start  # EM alone holds on to the start's documents, which are as large as its own
-            result = em.run(
+            starts = self._starts(problem, init, previous is not None)
+            progress.say(f"start found  {progress.elapsed()}")
+            result = self._infer_parameters(problem, starts, progress)
+            self._store(bound_kernel, problem, result)
+        self.topic_names_ = seeds.names
+        self.bound_ = np.array(result.trace)
+        self.n_iter_ = len(result.trace)
+        self._watched = result.watched
+        self.diagnostics_ = None if result.watched is None else diagnostics_table(result.watched)
+        self.stop_reason_ = result.reason
+        self.converged_ = result.reason == "converged"
+        self._conclude(result.reason, progress)
+        return counts
+
+    def _starts(self, problem: em.Problem, init: Any, resume: bool) -> list[Start]:
+        """One start, or one for each chain; after an interrupt those that there are."""
+        if resume:
+            return [Start.at(problem, self._resume(problem))]
+        rng, found = check_random_state(self.random_state), []
+        for _ in range(self.n_chains if self.inference == "sampling" else 1):
+            found.append(make_start(init, problem, self.n_components, rng))
+            if not found[-1].complete:
+                break
+        return found
+
+    def _infer_parameters(
+        self, problem: em.Problem, starts: list[Start], progress: Progress
+    ) -> Outcome:
+        complete = starts[-1].complete
+        if self.inference == "sampling":
+            rng = check_random_state(self.random_state)
+            result = run_sampler(
+                problem,
+                starts,
+                rng.randint(2**31, size=len(starts)).tolist(),
+                max_iter=self.max_iter if complete else 0,
+                after_iteration=lambda number, now: self._after_iteration(
+                    progress, number, now.log_density, now
+                ),
+            )
+        else:
+            states = [one.state for one in starts]
+            starts.clear()  # EM alone holds on to the start's documents, which are as large as its own
+            result = outcome.run_em(
                 problem,
                 states.pop(),
-                max_iter=self.max_iter if complete else 0,
+                max_iter=(self.max_iter or EM_ITERATIONS) if complete else 0,
                 tol=self.tol,
-                after_iteration=lambda number, now: self._after_iteration(progress, number, now),
+                after_iteration=lambda number, now: self._after_iteration(
+                    progress, number, now.bound, now
+                ),
             )
-            self._store(bound_kernel, problem, em.normalised(problem, result.state))
-        self.topic_names_ = seeds.names
-        self.bound_ = np.array(result.bounds)
-        self.n_iter_ = len(result.bounds)
-        self.converged_ = result.reason == "converged"
-        self._conclude("interrupt" if not complete else result.reason, progress)
-        return counts
+        return result if complete else result._replace(reason="interrupt")
 
     def _check_parameters(self) -> None:
         check_number("n_components", self.n_components, least=1, integer=True)
-        check_number("max_iter", self.max_iter, least=1, integer=True)
+        check_choice("inference", self.inference, ("sampling", "variational", "map"))
+        check_number("n_chains", self.n_chains, least=1, integer=True)
+        if self.max_iter is not None:
+            check_number("max_iter", self.max_iter, least=1, integer=True)
         check_number("tol", self.tol, least=0.0)
+        check_number("doc_points", self.doc_points, least=0, integer=True)
         check_number("doc_tol", self.doc_tol, least=0.0)
         check_number("smoothing", self.smoothing, least=0.0)
         check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
@@ -357,7 +417,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             "coregionalization": "none",
             "learn_strength": False,
         }
-        return em.Problem(
+        problem = em.Problem(
             counts,
             choices.pop("operator", None) or bound_kernel.operator,
             learn_covariance=self.topic_covariance == "full",
@@ -366,6 +426,8 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             n_jobs=self.n_jobs,
             **(choices or without_kernel),
         )
+        problem.bound = bound_kernel
+        return problem
 
     def _resume(self, problem: em.Problem) -> em.State:
         """The state that the last fit left; documents start anew unless they are as many as then."""
@@ -387,21 +449,22 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _resumed_kernel(self, problem: em.Problem) -> dict[str, Any]:
         return {}
 
-    def _after_iteration(self, progress: Progress, number: int, state: em.State) -> bool:
-        progress.iteration(number, state.bound)
+    def _after_iteration(self, progress: Progress, number: int, value: float, state: Any) -> bool:
+        progress.iteration(number, value)
         return self.callback is not None and bool(self.callback(number, state))
 
-    def _store(self, bound_kernel: BoundKernel, problem: em.Problem, state: em.State) -> None:
-        self.components_ = state.components
-        self.topic_covariance_ = state.Sigma
-        self.mean_ = state.means.mu
-        self.doc_logits_, self.doc_variance_ = state.posterior
+    def _store(self, bound_kernel: BoundKernel, problem: em.Problem, result: Outcome) -> None:
+        self.components_ = word_by_word(result.beta_T.T)
+        self.topic_covariance_ = result.Sigma
+        self.mean_ = result.mu
+        self.doc_logits_, self.doc_variance_ = result.lam, result.nu2
         self._doc_topics = None
-        self._bound_kernel = bound_kernel if state.terms is None else state.terms.bound
+        self._draws = result.draws
+        self._bound_kernel = bound_kernel if result.terms is None else result.terms.bound
         self._joint = problem.inference == "map" and problem.coregionalization != "none"
-        self._counts = problem.counts  # which error bars ask again
+        self._counts = problem.counts  # of which proportions are computed when they are asked for
         self.doc_lengths_ = np.asarray(problem.counts.sum(1), dtype=np.float64).ravel()
-        self._coherence = metrics.npmi_coherence(state.components, problem.counts, N_SCORED)
+        self._coherence = metrics.npmi_coherence(self.components_, problem.counts, N_SCORED)
 
     def _conclude(self, reason: str, progress: Progress) -> None:
         progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
@@ -411,10 +474,24 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 "warm_start=True to go on from it.",
                 ConvergenceWarning,
             )
-        elif reason == "max_iter":
+        elif reason == "max_iter" and self.inference != "sampling":
             warn(
-                f"fit did not converge in max_iter={self.max_iter} iterations: the bound still rises by more than "
+                f"fit did not converge in max_iter={self.n_iter_} iterations: the bound still rises by more than "
                 f"tol={self.tol:g} of its value. Increase max_iter, or tol if this is close enough.",
+                ConvergenceWarning,
+            )
+        elif reason == "max_iter" and self.diagnostics_ is not None:
+            self._tell_of_chains(self.diagnostics_)
+
+    def _tell_of_chains(self, table: pd.DataFrame) -> None:
+        """Warn where the draws are too few, or still on their way, for the error bars to be trusted."""
+        told = table.loc[table["quantity"] == "effect"]
+        if len(told) and (told["ess"].min() < FEWEST_DRAWS or told["rhat"].max() > FARTHEST_RHAT):
+            ess, rhat = told["ess"].min(), told["rhat"].max()
+            warn(
+                f"the chain is short for error bars: after {self.n_iter_} sweeps a typical effect has {ess:.0f} "
+                f"effective draws and R-hat {rhat:.2f} (diagnostics_ has all). Topics and predictions are usable; "
+                f"bands of effects may be too narrow. Increase max_iter to {4 * self.n_iter_} for them.",
                 ConvergenceWarning,
             )
 
@@ -441,24 +518,50 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         frame = self._frame(X, metadata, counts.shape[0])
         return self._bound_kernel.read(Documents(counts.shape[0], frame, counts, None, self.n_jobs))
 
-    def _predicted_prior(self, new: Any, n: int) -> Prior:
-        check_number("doc_tol", self.doc_tol, least=0.0)  # it may have been set after the fit
-        return predict.predicted_prior(self._parameters(), self._bound_kernel.cross(new), n)
-
-    def _infer(self, counts: csr_matrix, new: Any) -> tuple[Posterior, Prior]:
-        prior, beta_T = self._predicted_prior(new, counts.shape[0]), self.components_.T
-        return predict.infer_new(counts, prior, beta_T, self.doc_tol, self.n_jobs), prior
+    def _prior_of(self, counts: csr_matrix, new: Any) -> Prior:
+        """The prior of new documents' logits: what the kernel predicts."""
+        check_number("doc_tol", self.doc_tol, least=0.0)  # they may have been set after the fit
+        check_number("doc_points", self.doc_points, least=0, integer=True)
+        return predict.predicted_prior(
+            self._parameters(), self._bound_kernel.cross(new), counts.shape[0]
+        )
 
     def _theta(self, counts: csr_matrix, new: Any) -> Array:
+        """Expected proportions of documents, by points around the mode, or quickly by a variational posterior."""
         with computing(self.n_jobs):
-            prior, beta_T = self._predicted_prior(new, counts.shape[0]), self.components_.T
-            return predict.theta_of_new(counts, prior, beta_T, self.doc_tol, self.n_jobs)
+            prior, beta_T = self._prior_of(counts, new), self.components_.T
+            if not self.doc_points:
+                return predict.theta_of_new(counts, prior, beta_T, self.doc_tol, self.n_jobs)
+            return theta_by_points(
+                counts, prior, beta_T, n_points=self.doc_points, n_jobs=self.n_jobs
+            )
 
-    def _theta_with_std(self, counts: csr_matrix, new: Any) -> tuple[Array, Array]:
+    def _weighted(self, counts: csr_matrix, new: Any, quantiles: Sequence[float]) -> Weighted:
+        """The whole posterior of proportions, by points."""
         with computing(self.n_jobs):
-            posterior, prior = self._infer(counts, new)
-            spread = theta_spread(counts, prior, self._parameters().beta_T, posterior, self.n_jobs)
-            return expected_theta(posterior, self.n_jobs), spread
+            return weighted_points(
+                counts,
+                self._prior_of(counts, new),
+                self.components_.T,
+                n_points=self.doc_points or DOC_POINTS,
+                quantiles=quantiles,
+                n_jobs=self.n_jobs,
+            )
+
+    def _training_theta(self) -> Array:
+        """Expected proportions of the training documents."""
+        with computing(self.n_jobs):
+            if self.inference != "sampling" or not self.doc_points:
+                return expected_theta(Posterior(self.doc_logits_, self.doc_variance_), self.n_jobs)
+            parameters = self._parameters()
+            F = parameters.F if len(parameters.F) else np.zeros_like(self.doc_logits_)
+            return theta_by_points(
+                self._counts,
+                predict.prior_around(parameters, F),
+                parameters.beta_T,
+                n_points=self.doc_points,
+                n_jobs=self.n_jobs,
+            )
 
     def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
         return None

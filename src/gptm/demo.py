@@ -95,7 +95,7 @@ def _fit(session: Session, model: Any, corpus: Corpus) -> bool:
     """Fit with a bar; False where Ctrl-C ended it."""
     with fitting(session, "fitting", model.max_iter, model.tol) as callback:
         model.set_params(callback=callback).fit(corpus)
-    return bool(model.converged_) or model.n_iter_ >= model.max_iter
+    return bool(model.stop_reason_ != "interrupt")
 
 
 def _scores(models: dict[str, Any], test: Corpus) -> dict[str, dict[float, float]]:

@@ -1,122 +1,78 @@
-"""What each term of a kernel does to the topics, with error bars: effects along its columns, shares of variation.
+"""What each term of a kernel does to the topics, from draws of the posterior.
 
 Everything is stated as a contrast: of a topic to the mean of all topics, as words cannot see a shift common to them,
 and to the average training document, as a constant belongs to the overall mean.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import norm
 
 from gptm._types import Array
-from gptm.draws import Deviation, Posterior
-from gptm.information import contrasts
+from gptm.contrasts import contrasts
 from gptm.kernels import BoundKernel
 from gptm.kernels.terms import terms_of
-from gptm.operators import Features, Placement, Structure
+from gptm.operators import Features, Placement
+from gptm.sampler.kept import Draws
+from gptm.sampler.state import Part
 
-_NODES = 256  # of the average over what else differs between documents
-_FEW_NODES = 32  # where there are many places
-MANY = 500  # places, from where on what they have in common beside the features is left out too
-# By what share of an effect fits fall short, measured: a constant, and a part that falls with the words of a document.
-_ATTENUATION = (0.03, 1.5)
-_PILOT = 2048  # nodes of the average where nothing is drawn
+MANY = 500  # places, from where on what they have in common beside the features is left out
+_PAIRS = 10**6  # of places and documents that shares are averaged over, in one draw
+_FEWEST = 50  # documents of that average
 _SEED = 0
 
 
 class Band(NamedTuple):
-    """(n, K) each: an estimate and where it lies with the asked probability."""
+    """(n, K) each: the posterior mean, and quantiles."""
 
     mean: Array
     low: Array
     high: Array
+
+    @classmethod
+    def of(cls, values: Array, level: float) -> "Band":
+        """Of draws, which are the first axis."""
+        tail = 0.5 * (1.0 - level)
+        return cls(values.mean(0), *np.quantile(values, [tail, 1.0 - tail], axis=0))
 
 
 class Effect(NamedTuple):
     """Of one term at n settings."""
 
     contrast: Band  # of logits
-    share: Band  # expected share of each topic among documents there
-
-
-class Shares(NamedTuple):
-    """(terms + 1, K + 1) each; the last row is what no term explains, the last column is all topics together."""
-
-    mean: Array
-    low: Array
-    high: Array
+    share: Band  # of the topic in documents, if all of them had this setting
 
 
 class Explanation:
-    """A fitted kernel taken apart into its terms.
+    """A kernel taken apart into its terms.
 
     Parameters
     ----------
     bound : the kernel over the training documents
-    posterior : of F given the words
-    n_words : that documents have on average
-    n_draws : from the posterior; they are drawn anew for each question, from one seed
+    draws : of the posterior
     """
 
-    def __init__(self, bound: BoundKernel, posterior: Posterior, n_words: float, n_draws: int):
-        self.n_draws = n_draws
-        self.attenuation = _ATTENUATION[0] + _ATTENUATION[1] / max(n_words, 1.0)
-        self.bounds = terms_of(bound)
-        self.draws = posterior
-        self.structures = posterior.structures
-        self.coordinates = contrasts(len(posterior.back) + 1)  # (K, K - 1)
-        F, v = posterior.mean()
-        self.F = self._topics(F)
-        self.alpha = self._topics(v @ posterior.back)
-        self.mu = self._topics(posterior.parameters.mu)
-        self.Sigma = self._topics(self._topics(posterior.parameters.Sigma).T)
-        self.means = [self._mean_of(part) for part in self.structures]
+    def __init__(self, bound: BoundKernel, draws: Draws):
+        self.bounds, self.draws = terms_of(bound), draws
+        self.H = contrasts(draws.mu.shape[1] + 1)
 
-    def _topics(self, X: Array) -> Array:
-        """From the posterior's coordinates to the topics', where all logits are relative to the topics' mean."""
-        return np.asarray(X @ self.coordinates.T)
+    def variance_shares(self, level: float) -> Band:
+        """(terms + 1, K + 1) how much of the variance of logits over documents each term explains.
 
-    def _batches(self) -> Iterator[list[Deviation]]:
-        for batch in self.draws.batches(self.n_draws, _SEED):
-            yield [one.mapped(self._topics) for one in batch]
-
-    def _mean_of(self, part: Structure) -> Deviation:
-        """A term's posterior mean, in the form of a single draw."""
-        features = part.features
-        return Deviation(
-            None if features is None else features.t_dot(self.alpha)[:, None],
-            (part.own[:, None] * self.alpha)[:, None] if part.own.any() else None,
-            tuple(
-                graph.network.apply(graph.function, self.alpha)[:, None] for graph in part.graphs
-            ),
-        )
-
-    def shares(self, level: float) -> Shares:
-        """How much of the topics' variation over documents each term explains: Cov_d(F_p, F) over all."""
-        K = len(self.mu)
-        own = np.diagonal(self.Sigma)
-        means = [
-            _at_documents(part, one) for part, one in zip(self.structures, self.means, strict=True)
+        Cov_d(F_p, F) over the variance of F and of what documents have for themselves. The last row is the latter, the
+        last column all topics together.
+        """
+        terms = [
+            self._topics(self._at_documents(term, self.draws.rows))
+            for term in range(len(self.bounds))
         ]
-        found = []
-        for batch in self._batches():
-            terms = [
-                _varying(mean + _at_documents(part, one))
-                for part, mean, one in zip(self.structures, means, batch, strict=True)
-            ]
-            total = sum(terms)
-            covariances = [np.einsum("dsk,dsk->sk", one, total) / len(one) for one in terms]
-            n = covariances[0].shape[0]
-            found.append(np.stack([*covariances, np.broadcast_to(own, (n, K))], axis=1))
-        parts = np.concatenate(found)  # (draws, terms + 1, K)
+        terms = [one - one.mean(1, keepdims=True) for one in terms]
+        total = sum(terms)
+        covariances = [np.einsum("sdk,sdk->sk", one, total) / one.shape[1] for one in terms]
+        own = np.einsum("kp,spq,kq->sk", self.H, self.draws.S, self.H)
+        parts = np.stack([*covariances, own], axis=1)  # (draws, terms + 1, K)
         parts = np.concatenate([parts, parts.sum(2, keepdims=True)], axis=2)
-        ratios = parts / parts.sum(1, keepdims=True)
-        tail = 0.5 * (1.0 - level)
-        low, high = np.quantile(ratios, [tail, 1.0 - tail], axis=0)
-        return Shares(ratios.mean(0), low, high)
+        return Band.of(parts / parts.sum(1, keepdims=True), level)
 
     def effect(
         self,
@@ -132,105 +88,104 @@ class Explanation:
         """
 
         def compared(values: Array) -> Array:
-            return values[here] if versus is None else values[here] - values[versus]
+            return values[:, here] if versus is None else values[:, here] - values[:, versus]
 
-        mean = self._at(term, places, self.means[term])
-        average = _average(self.structures[term], self.means[term])
-        centre = _centred(mean - average)[:, 0]
-        many, few = (
-            self._rest(term, _PILOT),
-            self._rest(term, _NODES if len(mean) <= MANY else _FEW_NODES),
-        )
-        # Shares between nothing and all, even on the scale of log-odds; differences of shares as they are.
-        scale = _log_odds if versus is None else _unchanged
-        share, offset = scale(self._share(mean, many)), scale(self._share(mean, few))
-        typical = scale(self._share(average, many))
-        curves = _Moments(compared(centre[:, None])[:, 0])
-        shares = _Moments(compared(share)[:, 0])
-        rng = np.random.default_rng(_SEED + 2)
-        for drawn, shift in self._places(term, places):
-            away = drawn - shift
-            curves.add(compared(_centred(mean - average + away)))
-            away = away + self._overall(rng, away.shape[1])
-            moved = share - offset + scale(self._share(mean + away, few))
-            shares.add(compared(moved))
-        z = float(norm.ppf(0.5 * (1.0 + level)))
-        bias = self.attenuation * compared(centre[:, None])[:, 0]
-        bias_of_share = self.attenuation * compared(share - typical)[:, 0]
-        band = shares.band(z, bias_of_share)
-        if versus is None:
-            band = Band(*map(expit, band))
-        return Effect(curves.band(z, bias), band)
+        everywhere = np.arange(self.bounds[term].n)
+        there = self._at_documents(term, everywhere) if places is None else self._at(term, places)
+        contrast = self._topics(there - self._average(term))
+        share = self._shares(term, there)
+        return Effect(Band.of(compared(contrast), level), Band.of(compared(share), level))
 
-    def _places(self, term: int, places: Placement | None) -> Iterator[tuple[Array, Array]]:
-        """(n, draws, K) deviations at the places, and (1, draws, K) on average over the training documents."""
-        rng = np.random.default_rng(_SEED + 1)
-        root = None if places is None else _own_root(places, self.bounds[term].own_part)
-        for batch in self._batches():
-            found = self._at(term, places, batch[term])
-            if root is not None and root.any():
-                white = rng.standard_normal((*found.shape[:2], len(self.draws.back)))
-                noise = self._topics(white @ self.draws.back)
-                alone = root.ndim == 1
-                noise = root[:, None, None] * noise if alone else np.tensordot(root, noise, axes=1)
-                found = found + noise
-            yield found, _average(self.structures[term], batch[term])
+    def _topics(self, X: Array) -> Array:
+        """From contrasts to topics, relative to their mean."""
+        return np.asarray(X @ self.H.T)
 
-    def _at(self, term: int, places: Placement | None, one: Deviation) -> Array:
-        """(n, draws, K) of the term at the places."""
-        part = self.structures[term]
-        if places is None:
-            return _at_documents(part, one)
-        n_draws = next(X for X in (one.weights, one.own, *one.graphs) if X is not None).shape[1]
-        total = np.zeros((places.n, n_draws, len(self.mu)))
-        if places.features is not None and one.weights is not None:
-            total += _dot(places.features, one.weights)
-        for weights, drawn in zip(places.weights, one.graphs, strict=True):
-            total += np.asarray(weights @ drawn.reshape(len(drawn), -1)).reshape(total.shape)
-        return total
+    def _shares(self, term: int, there: Array) -> Array:
+        """(draws, n, K) mean proportions of the documents, had each of them this term's value at each of the places.
 
-    def _overall(self, rng: np.random.Generator, n: int) -> Array:
-        """(1, draws, K) what is not known of the average document's logits."""
-        values, vectors = np.linalg.eigh(self.draws.precision.sum(0))
-        known = values > 1e-8 * values.max(initial=0.0)
-        root = vectors[:, known] / np.sqrt(values[known])
-        return self._topics(rng.standard_normal((n, int(known.sum()))) @ root.T)[None]
+        All else stays as it is: a document's logits, as drawn, less its own value of the term.
+        """
+        draws, n = self.draws, there.shape[1]
+        few = int(np.clip(_PAIRS // max(n, 1), _FEWEST, len(draws.rows)))
+        some = np.linspace(0, len(draws.rows) - 1, min(few, len(draws.rows))).round().astype(int)
+        rest = draws.logits[:, some].astype(np.float64)
+        rest -= self._at_documents(term, draws.rows[some])
+        shares = np.empty((*there.shape[:2], len(self.H)))
+        for s in range(draws.n):
+            shares[s] = mean_softmax(there[s] @ self.H.T, rest[s] @ self.H.T)
+        return shares
 
-    def _rest(self, term: int, n_nodes: int) -> Array:
-        """(nodes, K) what documents have beside this term: the mean, other terms, and themselves."""
-        other = self.F - _at_documents(self.structures[term], self.means[term])[:, 0]
-        spread = self.Sigma + np.cov(other.T, bias=True).reshape(self.Sigma.shape)
-        z = np.random.default_rng(_SEED).standard_normal((n_nodes // 2, len(self.mu)))
-        root = np.linalg.cholesky(spread + 1e-12 * np.trace(spread) * np.eye(len(spread)))
-        return np.asarray(self.mu + other.mean(0) + np.vstack([z, -z]) @ root.T)
+    def _at(self, term: int, places: Placement) -> Array:
+        """(draws, n, p) of the term at new places."""
+        part, s, p = self.draws.parts[term], *self.draws.mu.shape
+        total = np.zeros((s, places.n, p))
+        if places.features is not None and part.weights is not None:
+            total += _dot(places.features, part.weights)
+        for weights, drawn in zip(places.weights, part.graphs, strict=True):
+            flat = weights @ _flat(drawn)
+            total += np.asarray(flat).reshape(places.n, s, p).swapaxes(0, 1)
+        return total + self._own(term, places)
 
-    @staticmethod
-    def _share(F: Array, nodes: Array) -> Array:
-        """(n, draws, K) shares, on average over the nodes."""
-        total = np.zeros(F.shape)
-        values = np.exp(F - F.max(axis=2, keepdims=True))
-        for node in np.exp(nodes - nodes.max(axis=1, keepdims=True)):
-            one = values * node
-            total += one / np.maximum(one.sum(axis=2, keepdims=True), np.finfo(float).tiny)
-        return total / len(nodes)
+    def _own(self, term: int, places: Placement) -> Array:
+        """(draws, n, p) what places have that no document of the training had; the same ones every time."""
+        root = _own_root(places, self.bounds[term].own_part)
+        s, p = self.draws.mu.shape
+        if not root.any():
+            return np.zeros((s, places.n, p))
+        white = np.random.default_rng(_SEED).standard_normal((s, places.n, p))
+        white = root[:, None] * white if root.ndim == 1 else root @ white
+        values, vectors = np.linalg.eigh(self.draws.B)
+        roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        return np.asarray(white @ roots.swapaxes(1, 2))
+
+    def _at_documents(self, term: int, rows: np.ndarray) -> Array:
+        """(draws, rows, p) of the term at training documents."""
+        part, structure = self.draws.parts[term], self.bounds[term].structure
+        found = [one[:, rows].astype(np.float64) for one in _by_document(part)]
+        if part.weights is not None:
+            assert structure.features is not None
+            found.append(_dot(structure.features.take(rows), part.weights))
+        return np.asarray(sum(found[1:], found[0]))
+
+    def _average(self, term: int) -> Array:
+        """(draws, 1, p) of the term over all training documents."""
+        part, structure = self.draws.parts[term], self.bounds[term].structure
+        found = [one.mean(1, keepdims=True, dtype=np.float64) for one in _by_document(part)]
+        if part.weights is not None:
+            assert structure.features is not None
+            row = structure.features.t_dot(np.full((structure.n, 1), 1.0 / structure.n))[:, 0]
+            found.append(np.einsum("r,srp->sp", row, part.weights)[:, None])
+        return np.asarray(sum(found[1:], found[0]))
 
 
-class _Moments:
-    """Mean and spread of draws, one batch at a time, around a value that is known."""
+def mean_softmax(there: Array, rest: Array) -> Array:
+    """(n, K) the mean over documents d of softmax(there[i] + rest[d]).
 
-    def __init__(self, centre: Array):
-        self.centre = centre  # (n, K)
-        self.n, self.total, self.squares = 0, np.zeros_like(centre), np.zeros_like(centre)
+    Exponentials of sums are products, so the normalisers of all pairs are one matrix product, and their means another.
 
-    def add(self, values: Array) -> None:
-        away = values - self.centre[:, None]
-        self.n += away.shape[1]
-        self.total += away.sum(1)
-        self.squares += (away**2).sum(1)
+    >>> mean_softmax(np.zeros((1, 2)), np.log([[1.0, 3.0], [1.0, 1.0]]))
+    array([[0.375, 0.625]])
+    """
+    of_place = np.exp(there - there.max(1, keepdims=True))
+    of_rest = np.exp(rest - rest.max(1, keepdims=True))
+    inverse = 1.0 / np.maximum(of_place @ of_rest.T, np.finfo(float).tiny)
+    return np.asarray(of_place * (inverse @ of_rest) / len(rest))
 
-    def band(self, z: float, bias: Array) -> Band:
-        spread = z * np.sqrt(self.squares / self.n + bias**2)
-        return Band(self.centre, self.centre - spread, self.centre + spread)
+
+def _by_document(part: Part) -> list[Array]:
+    return [one for one in (part.own, *part.graphs) if one is not None]
+
+
+def _flat(X: Array) -> Array:
+    """(n, draws p) from (draws, n, p)."""
+    return np.asarray(X.swapaxes(0, 1).reshape(X.shape[1], -1), dtype=np.float64)
+
+
+def _dot(features: Features, weights: Array) -> Array:
+    """(draws, n, p) from weights (draws, r, p)."""
+    s, _, p = weights.shape
+    flat = np.asarray(features.dot(_flat(weights)))
+    return flat.reshape(len(flat), s, p).swapaxes(0, 1)
 
 
 def _own_root(places: Placement, own_part: float) -> Array:
@@ -242,49 +197,3 @@ def _own_root(places: Placement, own_part: float) -> Array:
         return np.sqrt(np.maximum(places.own - own_part, 0.0))
     values, vectors = np.linalg.eigh(places.own - own_part * np.eye(places.n))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
-
-
-def _log_odds(share: Array) -> Array:
-    return np.asarray(logit(np.clip(share, 1e-12, 1.0 - 1e-12)))
-
-
-def _unchanged(share: Array) -> Array:
-    return share
-
-
-def _centred(F: Array) -> Array:
-    """Relative to the mean of all topics."""
-    return F - F.mean(-1, keepdims=True)
-
-
-def _varying(F: Array) -> Array:
-    """(D, draws, K) relative to all topics, and to the average document."""
-    centred = _centred(F)
-    return centred - centred.mean(0)
-
-
-def _dot(features: Features, weights: Array) -> Array:
-    flat = features.dot(weights.reshape(len(weights), weights.shape[1] * weights.shape[2]))
-    return np.asarray(flat).reshape(len(flat), *weights.shape[1:])
-
-
-def _at_documents(part: Structure, one: Deviation) -> Array:
-    """(D, draws, K) of a term at the training documents."""
-    parts = [rest for rest in (one.own, *one.graphs) if rest is not None]
-    if one.weights is not None:
-        assert part.features is not None
-        parts.append(_dot(part.features, one.weights))
-    return np.sum(parts, axis=0)
-
-
-def _average(part: Structure, one: Deviation) -> Array:
-    """(1, draws, K) of a term over the training documents."""
-    total: Array | float = 0.0
-    if one.weights is not None:
-        assert part.features is not None
-        row = part.features.t_dot(np.full((part.n, 1), 1.0 / part.n))[:, 0]
-        total = total + np.tensordot(row, one.weights, axes=1)[None]
-    for rest in (one.own, *one.graphs):
-        if rest is not None:
-            total = total + rest.mean(0, keepdims=True)
-    return np.asarray(total)

@@ -7,6 +7,7 @@ that the bound of an iteration is that of the very parameters it leaves behind.
 """
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -16,6 +17,7 @@ from scipy.sparse import csr_matrix
 from gptm import bound, mstep
 from gptm._types import Array
 from gptm.estep import Posterior, Prior, Statistics, Tally, infer_documents
+from gptm.kernels import BoundKernel
 from gptm.kernels.terms import Terms
 from gptm.learning import learn_parameters
 from gptm.means import Basis, Means, diagonalise, document_means, solve_means, view_logits
@@ -64,6 +66,7 @@ class Problem:
     """The data and the choices that stay fixed during EM."""
 
     seeds: Array | None = None  # (V, K) pseudo-counts of words that users gave topics
+    bound: BoundKernel  # the kernel over the documents
 
     def __init__(
         self,
@@ -90,6 +93,12 @@ class Problem:
         self.smoothing = smoothing
         self.n_jobs = n_jobs
         self.tally = Tally()
+
+    def with_jobs(self, n_jobs: int | None) -> "Problem":
+        """The same problem for another number of threads."""
+        other = copy(self)
+        other.n_jobs = n_jobs
+        return other
 
     @property
     def prior(self) -> float | Array:

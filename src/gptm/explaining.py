@@ -5,31 +5,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from gptm._types import Array
 from gptm._validation import check_number, is_real
-from gptm.draws import Gaussian, Posterior
 from gptm.effects import MANY, Explanation
-from gptm.em import Coregionalization
 from gptm.kernels import BoundKernel, Documents, Kernel
 from gptm.kernels.algebra import Scaled, Sum
 from gptm.operators import Placement
 from gptm.parallel import computing
-from gptm.predict import Parameters
-from gptm.refit import Fitted, refit
+from gptm.sampler.kept import Draws
 from gptm.seeds import topic_numbers
 from gptm.settings import distinct_settings, read_settings, tell_unseen
 
-N_DRAWS = 200
 UNEXPLAINED = "unexplained"
 _RESULTS = [
     "term",
     "topic",
     *(f"{name}{end}" for name in ("contrast", "share") for end in ("", "_low", "_high")),
 ]
-_MOST_ENTRIES = 2 * 10**5  # documents times topics beyond which draws become fewer
 
 
 class Explaining:
@@ -37,18 +31,10 @@ class Explaining:
 
     components_: Array
     kernel_: Kernel | None
-    doc_logits_: Array
-    doc_variance_: Array
-    doc_lengths_: Array
-    fit_mean: bool
-    topic_covariance: str
-    learn_kernel: bool
-    inference: str
-    coregionalization: Coregionalization
     n_jobs: int | None
     _bound_kernel: BoundKernel
-    _counts: csr_matrix
-    _parameters: Callable[[], Parameters]
+    _draws: Draws | None
+    _draw: Callable[[], Draws]
 
     @property
     def terms_(self) -> list[str]:
@@ -58,19 +44,23 @@ class Explaining:
         return term_labels(self.kernel_)
 
     def variance_explained(self, *, level: float = 0.9) -> pd.DataFrame:
-        """The share of the topics' variation over documents that each term of the kernel explains.
+        """The share of the variance of the topics' logits over documents that each term of the kernel explains.
+
+        It describes; it is no test. A share is never zero, and an irrelevant column has a small one too: whether a
+        column matters is for `effects` to say, whose bands hold zero or not, or for `gptm.compare`.
 
         Parameters
         ----------
         level : float, default=0.9
-            Probability of the interval.
+            Credible level of the interval.
 
         Returns
         -------
         DataFrame
             Columns term, topic ("all", or a topic's number), share, low, high. The last term is "unexplained": what
-            documents have for themselves. The shares of one topic sum to one. Terms that go together share what they
-            explain; one that goes against the others may have a share below zero.
+            documents have for themselves. The shares of one topic sum to one: they are posterior means, and low and
+            high quantiles, of Cov(term, kernel) / Var(logits). Terms that go together share what they explain; one
+            that goes against the others may have a share below zero.
 
         Examples
         --------
@@ -86,7 +76,7 @@ class Explaining:
         explanation = self._explanation()
         _check_level(level)
         with computing(self.n_jobs):
-            found = explanation.shares(level)
+            found = explanation.variance_shares(level)
         labels = [*self.terms_, UNEXPLAINED]
         K = found.mean.shape[1] - 1
         rows = [
@@ -127,7 +117,7 @@ class Explaining:
             One more setting, or as many as `at` has: all numbers are then differences to it. Columns that it leaves
             out are as in `at`: `versus={"party": "Whig"}` compares parties at each date.
         level : float, default=0.9
-            Probability of the bands, which hold for each value on its own.
+            Credible level of the bands, for each value on its own.
         n_points : int, default=50
 
         Returns
@@ -136,16 +126,14 @@ class Explaining:
             One row per topic and setting: term, topic, the columns of the setting (or `document`, a position; a name
             that is taken gets "_at" behind it), then contrast, contrast_low, contrast_high: the term's part of the
             topic's logit, relative to the mean of all topics and to the average training document; and share,
-            share_low, share_high: the expected share of the topic among documents there, all else as in the corpus.
+            share_low, share_high: the mean proportion of the topic over the training documents, had all of them this
+            setting and everything else as it is. Shares of all topics at a setting sum to one.
 
         Notes
         -----
-        Bands hold the uncertainty of the words as well as that of the kernel, but take the topics as known. Mean-field
-        fits take covariances too small for honest bands, so mean, covariances and length-scales are first fitted
-        again, to what the words say of each document; the model itself does not change.
-
-        How well bands hold the truth was measured with `tol=1e-5`. A fit that stops earlier, as the default does, may
-        have its topics too far apart still, and effects that are too large: see docs/effects.md.
+        Values are means, bands quantiles, over draws of the posterior, in which topics, documents and covariances
+        vary together; the kernel's length-scales and weights are held at their estimates. A model that was fitted
+        without draws ("variational", "map") gets a short chain from its fit when first asked.
 
         Examples
         --------
@@ -206,39 +194,17 @@ class Explaining:
                 "this model has no kernel, so there is no effect of side information to show; fit with kernel= and "
                 "metadata=."
             )
-        if self.doc_variance_.shape[1] < 2:
+        if len(self.components_) < 2:
             raise ValueError(
                 "one topic has nothing to be compared with, so there are no effects on it; fit two topics or more."
             )
         known: Explanation | None = getattr(self, "_explained", None)
         if known is None:
-            D, K = self.doc_variance_.shape
-            n_draws = int(np.clip(N_DRAWS * _MOST_ENTRIES / (D * K), 40, N_DRAWS))
-            with computing(self.n_jobs):
-                there = self.doc_lengths_[self.doc_lengths_ > 0]
-                n_words = float(there.mean()) if len(there) else 1.0
-                known = Explanation(*self._refitted(), n_words, n_draws)
+            if self._draws is None:
+                self._draws = self._draw()
+            known = Explanation(self._bound_kernel, self._draws)
             self._explained: Explanation | None = known
         return known
-
-    def _refitted(self) -> tuple[BoundKernel, Posterior]:
-        p = self._parameters()
-        fitted = Fitted(
-            self._bound_kernel,
-            self._counts,
-            p.beta_T,
-            self.doc_logits_,
-            self.doc_variance_,
-            Gaussian(p.mu, p.Sigma, p.B),
-        )
-        return refit(
-            fitted,
-            fit_mean=self.fit_mean,
-            learn_covariance=self.topic_covariance == "full",
-            learn_kernel=self.learn_kernel and self.inference == "variational",
-            coregionalization=self.coregionalization,
-            n_jobs=self.n_jobs,
-        )
 
     def _term_number(self, term: str | int | None) -> int:
         labels = self.terms_

@@ -1,4 +1,4 @@
-"""Collapsed Gibbs runs for LDA: where EM starts decides where it ends."""
+"""Collapsed Gibbs runs for LDA: where chains and EM start decides where they end."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,10 +11,13 @@ from gptm import _hot
 from gptm._types import Array
 from gptm.estep import Posterior
 from gptm.parallel import ordered_map, shards
+from gptm.sampler.urn import Urn, draw_concentration, draw_urn, first_urn, log_marginal
 from gptm.seeds import first_topics
 
-ALPHA = 0.1  # of the documents' Dirichlet prior
-ETA = 0.1  # of the topics': the chain mixes much faster than with 0.01 (measured)
+ALPHA = 0.1  # of the documents' Dirichlet prior at first; from the first look on it is learnt
+ALPHA_RATE = 1.0  # of its exponential prior
+EVERY = 5  # sweeps between two looks at the priors, which are learnt
+SPREAD = 1.0  # added to the counts of a document's topics before their logarithms are taken
 # Tokens that a cell counts, at most: a hundredth of all, so that one document does not have a topic where topics are
 # few (measured), within limits; the upper one bounds the work for a count of a million.
 CAP = 0.01
@@ -28,6 +31,7 @@ class GibbsStart(NamedTuple):
 
     word_topic: Array  # (V, K) counts
     posterior: Posterior
+    urn: Urn  # the topics' common prior
 
 
 class Chain:
@@ -35,7 +39,7 @@ class Chain:
 
     Documents are cut into shards that depend on the counts alone; each sweeps over its tokens against the topics
     of the last sweep, so the draws are the same for any number of threads. `seeds` are pseudo-counts (V, K) of
-    words in topics: counted in every draw, but not in the result.
+    words in topics: counted in every draw, but not in the result. So is the topics' common prior, which is learnt.
     """
 
     def __init__(
@@ -54,7 +58,10 @@ class Chain:
             if seeds is None
             else first_topics(self._docs, self._words, seeds, rng)
         )
-        self._seeds = seeds
+        self._seeds = np.zeros((0, n_components)) if seeds is None else seeds
+        self.urn = first_urn(np.asarray(counts.sum(0)).ravel())
+        self._rng = np.random.default_rng(rng.randint(2**31))
+        self._sweeps, self._alpha = 0, ALPHA
         lengths = np.bincount(self._docs, minlength=counts.shape[0])
         n_shards = int(np.clip(n_tokens // MIN_SHARD, 1, MAX_SHARDS))
         ends = np.concatenate([[0], np.cumsum(lengths)])
@@ -63,62 +70,82 @@ class Chain:
         self._count_tokens()
 
     def _count_tokens(self) -> None:
-        D, V, K = self._shape
+        D, V, _ = self._shape
         self._doc_topic = _count(self._docs, self._topics, (D, self._columns))
         self._word_topic = _count(self._words, self._topics, (V, self._columns))
-        if self._seeds is not None:
-            self._word_topic[:, :K] += self._seeds
+
+    def _with_prior(self) -> Array:
+        """(V, columns) counts of words in topics, pseudo-counts included."""
+        K = self._shape[2]
+        counts = self._word_topic.copy()
+        counts[:, :K] += self.urn.pseudo_counts[:, None]
+        if len(self._seeds):
+            counts[:, :K] += self._seeds
+        return counts
 
     def sweep(self, n_sweeps: int, n_jobs: int | None = None) -> bool:
         """Go on; False after Ctrl-C, which leaves every token with a topic."""
-        _, V, K = self._shape
+        K = self._shape[2]
+        before = self._with_prior()
 
-        def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> Array:
+        def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
             checkpoint()
             tokens, state = item
-            local = self._word_topic.copy()
+            local = before.copy()
             _hot.gibbs_sweep(
                 self._docs[tokens],
                 self._words[tokens],
                 self._topics[tokens],
                 self._doc_topic,
                 local,
-                local[:, :K].sum(0, dtype=np.float64) + V * ETA,
+                local[:, :K].sum(0, dtype=np.float64),
                 np.zeros(self._columns, dtype=np.float32),
-                ALPHA,
-                ETA,
+                self._alpha,
+                0.0,
                 state,
                 np.empty((2, 2, self._columns), dtype=np.float32),
             )
-            return local
 
         work = list(zip(self._pieces, self._states, strict=True))
         try:
             for _ in range(n_sweeps):
-                parts = ordered_map(run, work, n_jobs)
-                self._word_topic = sum(parts[1:], parts[0]) - (len(parts) - 1) * self._word_topic
+                ordered_map(run, work, n_jobs)
+                self._word_topic = _count(self._words, self._topics, before.shape)
+                self._sweeps += 1
+                if self._sweeps % EVERY == 0:
+                    self._learn_priors(n_jobs)
+                before = self._with_prior()
         except KeyboardInterrupt:
             self._count_tokens()
             return False
         return True
 
+    def _learn_priors(self, n_jobs: int | None) -> None:
+        """A step for the topics' prior, and one for the documents': with one that is too sparse, EM or a chain of
+        logistic-normal topics would start with documents that are much too far apart."""
+        K = self._shape[2]
+        self.urn = draw_urn(self._word_topic[:, :K], self.urn, self._seeds, self._rng, n_jobs)
+        in_document = self._doc_topic[:, :K]
+        self._alpha = draw_concentration(self._alpha, in_document, self._rng, ALPHA_RATE)
+
     def log_likelihood(self) -> float:
         """log p(words, topics of the tokens), up to a constant: which of several runs is the best one."""
-        in_topic, in_document = self._word_topic, self._doc_topic
+        K = self._shape[2]
         in_topic, in_document = (
-            a[:, : self._shape[2]].astype(np.float64) for a in (in_topic, in_document)
+            a[:, :K].astype(np.float64) for a in (self._word_topic, self._doc_topic)
         )
-        of_words = gammaln(in_topic + ETA).sum() - gammaln((in_topic + ETA).sum(0)).sum()
-        of_topics = gammaln(in_document + ALPHA).sum() - gammaln((in_document + ALPHA).sum(1)).sum()
-        return float(of_words + of_topics)
+        a = self._alpha
+        of_topics = (gammaln(in_document + a) - gammaln(a)).sum()
+        of_topics += (gammaln(K * a) - gammaln((in_document + a).sum(1))).sum()
+        return log_marginal(in_topic, self.urn) + float(of_topics)
 
     def start(self) -> GibbsStart:
         """What the run has found so far."""
         in_document = self._doc_topic[:, : self._shape[2]].astype(np.float64)
-        lam = np.log(in_document + ALPHA)
+        lam = np.log(in_document + SPREAD)
         posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
         word_topic = _count(self._words, self._topics, self._shape[1:])
-        return GibbsStart(word_topic.astype(np.float64), posterior)
+        return GibbsStart(word_topic.astype(np.float64), posterior, self.urn)
 
 
 def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:

@@ -127,6 +127,35 @@ def to_octis(
     }
 
 
+def to_arviz(model: Any) -> Any:
+    """The draws of a sampler for ArviZ, whose diagnostics and plots take it as it is; needs arviz.
+
+    Parameters
+    ----------
+    model : fitted GPTM or CTM, with `inference="sampling"`
+
+    Returns
+    -------
+    arviz.InferenceData
+        Group `posterior`: `share` (chain, draw, topic), the mean proportions of the topics, and with a kernel `effect`
+        (chain, draw, document, topic), what the kernel says of some documents' logits, relative to the mean of topics
+        and documents. Group `sample_stats`: `lp`, the log-density.
+    """
+    if model._watched is None:
+        raise ValueError(
+            f"this model was fitted with inference={model.inference!r}, which draws nothing. Fit it with "
+            "inference='sampling'."
+        )
+    arviz = _optional("arviz", "to_arviz")
+    watched = dict(model._watched)
+    stats = {"lp": watched.pop("log_density")}
+    dims = {"share": ["topic"], "effect": ["document", "topic"]}
+    used = {name: dims[name] for name in watched}
+    if int(arviz.__version__.split(".")[0]) >= 1:
+        return arviz.from_dict({"posterior": watched, "sample_stats": stats}, dims=used)
+    return arviz.from_dict(posterior=watched, sample_stats=stats, dims=used)
+
+
 def to_pyldavis(
     model: Any, X: Any, *, feature_names: Sequence[str] | None = None, **options: Any
 ) -> Any:
@@ -225,7 +254,7 @@ def topic_graph(
     networkx = _optional("networkx", "topic_graph")
     check_number("threshold", threshold, least=-1.0)
     labels = topic_words(model, n_words, feature_names=feature_names)
-    shares = topic_shares(model.doc_topics_, model.doc_lengths_)
+    shares = topic_shares(model.doc_topics_)
     correlation = model.topic_correlations(of).to_numpy()
     graph = networkx.Graph()
     for i, (words, share) in enumerate(zip(labels, shares, strict=True)):

@@ -27,17 +27,22 @@ from gptm._files import replace_file
 from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import word_by_word
-from gptm.kernels import Kernel
+from gptm.kernels import BoundKernel, Kernel
 from gptm.kernels.identity import NothingBound
+from gptm.kernels.terms import terms_of
 from gptm.metadata import as_name, parse_days
 from gptm.model import CTM, GPTM
 from gptm.packing import pack_corpus, unpack_corpus
+from gptm.sampler.diagnosis import diagnostics_table
+from gptm.sampler.kept import Draws
+from gptm.sampler.state import Part
 
 SCHEMA = 1
 _CORPUS = "corpus."  # begins the names of all arrays that belong to the documents, not to the model
+_DRAWS, _WATCHED = "draws.", "watched."  # those of a sampler
 _MODELS: dict[str, type] = {"GPTM": GPTM, "CTM": CTM}
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors")
-_SCALARS = ("n_features_in_", "n_iter_", "converged_", "_joint")
+_SCALARS = ("n_features_in_", "n_iter_", "converged_", "stop_reason_", "_joint")
 _ARRAYS = (
     "components_",
     "topic_covariance_",
@@ -45,6 +50,7 @@ _ARRAYS = (
     "doc_logits_",
     "doc_variance_",
     "doc_lengths_",
+    "doc_topics_",
     "_coherence",
     "bound_",
     "coregionalization_",
@@ -117,8 +123,12 @@ def save_model(
     tensors: dict[str, np.ndarray] = {
         name: np.ascontiguousarray(getattr(model, name)) for name in _ARRAYS if hasattr(model, name)
     }
-    if isinstance(model, GPTM) and model.kernel_ is not None:  # error bars ask them again
+    if model._draws is not None:
+        tensors |= _draws_arrays(model._draws)
+    elif isinstance(model, GPTM) and model.kernel_ is not None:  # error bars will need a chain
         tensors |= sparse_arrays(model._counts, "counts")
+    for name, array in (model._watched or {}).items():
+        tensors[f"{_WATCHED}{name}"] = np.ascontiguousarray(array)
     header: dict[str, Any] = {
         "schema": SCHEMA,
         "model": type(model).__name__,
@@ -248,11 +258,13 @@ def _check_shapes(model: Any) -> None:
     }
     if isinstance(model, GPTM):
         expected |= {"coregionalization_": (K, K), "doc_means_": (D, K), "dual_coef_": (D, K)}
-        if model.kernel_ is not None:
+        if model.kernel_ is not None and model._draws is None:
             expected["_counts"] = (D, V)
     for name, shape in expected.items():
         if getattr(model, name).shape != shape:
             raise ValueError(f"{name} has shape {getattr(model, name).shape}, expected {shape}")
+    if model._draws is not None:
+        _check_draws(model._draws, model._bound_kernel, K - 1)
     if model.n_features_in_ != V or len(getattr(model, "feature_names_in_", range(V))) != V:
         raise ValueError(f"the vocabulary does not have the {V} words of the topics")
 
@@ -262,7 +274,15 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     model = _MODELS[header["model"]](**parameters)
     for name in _ARRAYS:
         if name in tensors:
-            setattr(model, name, tensors[name])
+            setattr(model, "_doc_topics" if name == "doc_topics_" else name, tensors[name])
+    model._draws = _read_draws(tensors)
+    watched = {
+        name.removeprefix(_WATCHED): array
+        for name, array in tensors.items()
+        if name.startswith(_WATCHED)
+    }
+    model._watched = watched or None
+    model.diagnostics_ = diagnostics_table(watched) if watched else None
     for name in _SCALARS:
         setattr(model, name, header["scalars"][name])
     if header["vocabulary"] is not None:
@@ -276,13 +296,66 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     }
     if isinstance(model, GPTM):
         model.kernel_ = kernel
-        if kernel is not None:
+        if kernel is not None and model._draws is None:
             model._counts = from_sparse_arrays(tensors, "counts")
     nothing = kernel is None
     model._bound_kernel = (
         NothingBound(int(training["n"][0])) if nothing else kernel.rebind(training)
     )
     return model
+
+
+def _draws_arrays(draws: Draws) -> dict[str, np.ndarray]:
+    """Snapshots by name; parts of the kernel's terms by their numbers."""
+    found = {name: getattr(draws, name) for name in Draws._fields if name != "parts"}
+    for number, part in enumerate(draws.parts):
+        arrays = {"weights": part.weights, "own": part.own}
+        arrays |= {f"graph{i}": graph for i, graph in enumerate(part.graphs)}
+        found |= {f"part{number}.{k}": array for k, array in arrays.items() if array is not None}
+    return {f"{_DRAWS}{name}": np.ascontiguousarray(array) for name, array in found.items()}
+
+
+def _read_draws(tensors: dict[str, np.ndarray]) -> Draws | None:
+    found = {
+        name.removeprefix(_DRAWS): array
+        for name, array in tensors.items()
+        if name.startswith(_DRAWS)
+    }
+    if not found:
+        return None
+    parts: list[Part] = []
+    while names := [name for name in found if name.startswith(f"part{len(parts)}.")]:
+        begin = f"part{len(parts)}."
+        graphs = sum(name.startswith(f"{begin}graph") for name in names)
+        parts.append(
+            Part(
+                found.get(f"{begin}weights"),
+                found.get(f"{begin}own"),
+                tuple(found[f"{begin}graph{i}"] for i in range(graphs)),
+            )
+        )
+    return Draws(**{name: found[name] for name in Draws._fields[:-1]}, parts=tuple(parts))
+
+
+def _check_draws(draws: Draws, bound: BoundKernel, p: int) -> None:
+    """An error unless the snapshots fit each other, the kernel and the topics."""
+    s, d = len(draws.mu), len(draws.rows)
+    expected = {"mu": (s, p), "S": (s, p, p), "B": (s, p, p), "logits": (s, d, p), "chain": (s,)}
+    for name, shape in expected.items():
+        if getattr(draws, name).shape != shape:
+            raise ValueError(f"draws of {name} have shape {getattr(draws, name).shape}")
+    if d and not (draws.rows.min() >= 0 and draws.rows.max() < bound.n):
+        raise ValueError("draws are of documents that the model does not have")
+    if not draws.parts:
+        return
+    for part, term in zip(draws.parts, terms_of(bound), strict=True):
+        structure = term.structure
+        width = 0 if structure.features is None else structure.features.width
+        arrays = [(part.weights, width), (part.own, structure.n)]
+        arrays += [(graph, structure.n) for graph in part.graphs]
+        fit = all(array is None or array.shape == (s, n, p) for array, n in arrays)
+        if not fit or len(part.graphs) != len(structure.graphs):
+            raise ValueError("draws of the kernel's terms do not fit the kernel")
 
 
 def _read_file(

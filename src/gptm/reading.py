@@ -11,7 +11,6 @@ from gptm import interop, tables
 from gptm._types import Array
 from gptm._validation import check_choice, check_number
 from gptm.corpus import Corpus
-from gptm.estep import Posterior, expected_theta
 from gptm.kernels import BoundKernel
 from gptm.parallel import computing
 from gptm.seeds import topic_numbers
@@ -31,14 +30,14 @@ class Reading:
     _coherence: Array
     _doc_topics: Array | None
     _kernel_parameters: Callable[[], tuple[Array, ...]]  # B comes first
+    _training_theta: Callable[[], Array]
 
     @property
     def doc_topics_(self) -> Array:
         """Expected proportions of the training documents, computed when first asked for."""
         known: Array | None = getattr(self, "_doc_topics", None)
         if known is None:
-            posterior = Posterior(self.doc_logits_, self.doc_variance_)
-            known = self._doc_topics = expected_theta(posterior, self.n_jobs)
+            known = self._doc_topics = self._training_theta()
         return known
 
     def topics(
@@ -65,7 +64,7 @@ class Reading:
             - coherence: whether the ten most probable words occur in the same training documents
               (`gptm.metrics.npmi_coherence`);
             - exclusivity: whether the other topics leave these ten words alone (`gptm.metrics.exclusivity`);
-            - share: of the training words;
+            - share: mean proportion over the training documents, each of which counts the same;
             - name: first of all, where `seed_words` named topics.
 
         Examples
@@ -83,7 +82,7 @@ class Reading:
         unknown = np.full(len(self.components_), np.nan)  # in files of older versions
         table = tables.topic_table(
             self.components_,
-            tables.topic_shares(self.doc_topics_, self.doc_lengths_),
+            tables.topic_shares(self.doc_topics_),
             getattr(self, "_coherence", unknown),
             tables.word_names(self, feature_names),
             n_words,
@@ -262,6 +261,16 @@ class Reading:
         ['topics', 'topic-word-matrix', 'topic-document-matrix']
         """
         return interop.to_octis(self, n_words, feature_names=feature_names)
+
+    def to_arviz(self) -> Any:
+        """The draws of the sampler for ArviZ, as in `gptm.interop.to_arviz`; needs arviz.
+
+        Returns
+        -------
+        arviz.InferenceData
+        """
+        check_is_fitted(self)
+        return interop.to_arviz(self)
 
     def to_pyldavis(
         self, X: Any, *, feature_names: Sequence[str] | None = None, **options: Any

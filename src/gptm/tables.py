@@ -30,10 +30,12 @@ def word_names(model: Any, feature_names: Sequence[str] | np.ndarray | None = No
     return names
 
 
-def topic_shares(doc_topics: Array, doc_lengths: Array) -> Array:
-    """(K,) each topic's share of the training words; of the documents where there is no word."""
-    total = doc_lengths.sum()
-    return doc_lengths @ doc_topics / total if total > 0 else doc_topics.mean(0)
+def topic_shares(doc_topics: Array) -> Array:
+    """(K,) mean proportions over the training documents, each of which counts the same.
+
+    This is what "share" of a topic means in all tables, plots and pages.
+    """
+    return np.asarray(doc_topics.mean(0))
 
 
 def list_words(weights: Array, names: np.ndarray, n_words: int) -> list[list[str]]:

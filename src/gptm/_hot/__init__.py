@@ -22,11 +22,14 @@ from gptm._hot.direction import LEVELS, level_of, newton_direction
 from gptm._hot.documents import ANYTHING, NOWHERE, document_block, optimise_document
 from gptm._hot.gibbs import choose, gibbs_sweep, next_uniform, weigh
 from gptm._hot.guess import guess_document
-from gptm._hot.information import word_statistics
 from gptm._hot.lowering import Vector
 from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
+from gptm._hot.points import PointsOut, PointsScratch, find_mode, weigh_block
 from gptm._hot.scratch import Scratch
 from gptm._hot.softmax import Rules, SoftmaxScratch, expected_softmax
+from gptm._hot.sweep import SweepScratch, sweep_block
+from gptm._hot.tokens import draw_tokens
+from gptm._hot.urns import draw_gammas, draw_tables, expected_words
 from gptm._hot.variances import settle_nu2, solve_nu2
 from gptm._hot.vectors import LANES, padded, padded_rows, padded_zeros
 from gptm._hot.words import (
@@ -42,9 +45,12 @@ __all__ = [
     "LANES",
     "LEVELS",
     "NOWHERE",
+    "PointsOut",
+    "PointsScratch",
     "Rules",
     "Scratch",
     "SoftmaxScratch",
+    "SweepScratch",
     "Vector",
     "add_expected_counts",
     "add_rows",
@@ -52,8 +58,13 @@ __all__ = [
     "choose",
     "document_block",
     "dot",
+    "draw_gammas",
+    "draw_tables",
+    "draw_tokens",
     "expected_softmax",
     "expected_topics",
+    "expected_words",
+    "find_mode",
     "gibbs_sweep",
     "guess_document",
     "inverse",
@@ -74,9 +85,10 @@ __all__ = [
     "shifted_exp",
     "solve_nu2",
     "summed",
+    "sweep_block",
     "take_words",
     "weigh",
+    "weigh_block",
     "weighted_precision",
     "word_norms",
-    "word_statistics",
 ]

@@ -29,20 +29,24 @@ def weigh(doc, word, inverse, alpha, eta, first, weights):
 
 
 @inlined(fastmath=FAST)
-def choose(weights, sums, uniform):
-    """The topic at `uniform` of the way through all weights; `sums` of groups of topics become running sums.
+def accumulate(sums):
+    """Turn the sums of groups of topics into running sums; return the last."""
+    whole = _NONE
+    for g in range(sums.shape[0]):
+        whole += sums[g]
+        sums[g] = whole
+    return whole
+
+
+@inlined(fastmath=FAST)
+def locate(weights, sums, left):
+    """The topic at which the running sum of weights passes `left`; `sums` are running sums of groups of topics.
 
     It finds the group first and the topic in it second, and counts instead of searching: which way a search would
     end the processor could only guess.
     """
-    groups = sums.shape[0]
-    whole = _NONE
-    for g in range(groups):
-        whole += sums[g]
-        sums[g] = whole
-    left = np.float32(uniform) * whole
     group = 0
-    for g in range(groups - 1):
+    for g in range(sums.shape[0] - 1):
         group += left >= sums[g]
     left -= sums[group - 1] if group > 0 else _NONE
     first = group * LANES
@@ -51,6 +55,12 @@ def choose(weights, sums, uniform):
         running += weights[k]
         topic += left >= running
     return topic
+
+
+@inlined(fastmath=FAST)
+def choose(weights, sums, uniform):
+    """The topic at `uniform` of the way through all weights; `sums` of groups of topics become running sums."""
+    return locate(weights, sums, np.float32(uniform) * accumulate(sums))
 
 
 @inlined(fastmath=FAST)

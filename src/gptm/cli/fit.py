@@ -80,7 +80,7 @@ def fit(
             callback=callback,
             **choices,
         ).fit(reading.corpus)
-    interrupted = not fitted.converged_ and fitted.n_iter_ < model.max_iter
+    interrupted = fitted.stop_reason_ == "interrupt"
     _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
     _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
@@ -142,7 +142,12 @@ def _conclude(
     state = (
         "interrupted" if interrupted else "converged" if model.converged_ else "did not converge"
     )
-    session.say(f"\n{model.n_components} topics, {state} after {model.n_iter_} iterations")
+    sampled = model.inference == "sampling"
+    how = "stopped" if sampled and state == "did not converge" else state
+    steps_done = f"{model.n_iter_} {'sweeps' if sampled else 'iterations'}"
+    session.say(f"\n{model.n_components} topics, {how} after {steps_done}")
+    if sampled and model.diagnostics_ is not None:
+        session.say(chain_sentence(model.diagnostics_))
     if model.kernel_ is not None:
         session.say(f"kernel learnt: {readable(model.kernel_)}")
     session.say()
@@ -164,6 +169,15 @@ def _conclude(
         session.say(f"  {command:<{width}}  # {what}")
     if session.json:
         session.answer(summary(model, reading, target, state), lambda: None)
+
+
+def chain_sentence(table: Any) -> str:
+    """How good the draws are, in a line."""
+    parts = [
+        f"{row.quantity.replace('_', '-')} {row.ess:.0f} (R-hat {row.rhat:.2f})"
+        for row in table.itertuples()
+    ]
+    return f"effective draws: {', '.join(parts)}"
 
 
 def summary(model: Any, reading: Any, target: str, state: str) -> dict[str, Any]:

@@ -224,13 +224,25 @@ class ModelOptions:
         ),
     ] = "auto"
     max_iter: Annotated[
-        int, typer.Option(min=1, help="Most iterations.", rich_help_panel=_MODEL)
-    ] = 200
+        int | None,
+        typer.Option(
+            min=1,
+            help="Maximum number of sweeps, or iterations of EM. By default 200 to 2,000 sweeps, more for fewer "
+            "words, and 200 iterations.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+    chains: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Chains of the sampler, run side by side.", rich_help_panel=_MODEL
+        ),
+    ] = 1
     tol: Annotated[
         float,
         typer.Option(
             min=0.0,
-            help="Stop when the bound rises by less than this share of its value.",
+            help="Stop EM when the bound rises by less than this share of its value.",
             rich_help_panel=_MODEL,
         ),
     ] = 3e-4
@@ -251,24 +263,26 @@ class ModelOptions:
         ),
     ] = None
     inference: Annotated[
-        Literal["variational", "map"],
+        Literal["sampling", "variational", "map"],
         typer.Option(
-            help="Keep the uncertainty of what the kernel says, or not.", rich_help_panel=_MODEL
+            help="Draw from the posterior, approximate it quickly (EM), or fit as the paper does.",
+            rich_help_panel=_MODEL,
         ),
-    ] = "variational"
+    ] = "sampling"
 
     def settings(self) -> dict[str, Any]:
         """What `gptm.GPTM` takes."""
         return self.common() | {
             "kernel": parse_formula(self.kernel),
             "coregionalization": self.coregionalization,
-            "inference": self.inference,
         }
 
     def common(self) -> dict[str, Any]:
         """What `gptm.CTM` takes as well."""
         return {
             "init": self.init,
+            "inference": self.inference,
+            "n_chains": self.chains,
             "max_iter": self.max_iter,
             "tol": self.tol,
             "seed_words": parse_seed_words(self.seed_words),

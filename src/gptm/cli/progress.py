@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gptm.cli.session import Session
 
+EM_ITERATIONS = 200  # at most, where no number is given
 Update = Callable[[float, float | None], None]
 
 
@@ -127,14 +128,16 @@ class Expected:
 
 @contextmanager
 def fitting(
-    session: "Session", what: str, max_iter: int, tol: float
+    session: "Session", what: str, max_iter: int | None, tol: float
 ) -> Iterator[Callable[[int, Any], bool]]:
-    """A bar over the iterations of a fit, moved by the model's `callback`."""
+    """A bar over the sweeps or iterations of a fit, moved by the model's `callback`."""
     with bar(session, what) as update:
-        expected = Expected(max_iter, tol)
+        expected = Expected(max_iter or EM_ITERATIONS, tol)
 
         def callback(iteration: int, state: Any) -> bool:
-            update(iteration, expected(state.bound))
+            # A chain has a limit, EM ends when its bound hardly rises any more.
+            limit = getattr(state, "limit", None)
+            update(iteration, expected(state.bound) if limit is None else limit)
             return False
 
         yield callback

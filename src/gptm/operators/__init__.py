@@ -6,7 +6,7 @@ it, and a `Placement` says where new documents stand. A new operator is a new fi
 
 from gptm.operators.additive import APART, Additive
 from gptm.operators.base import Cross, Operator, View
-from gptm.operators.build import build_operator
+from gptm.operators.build import build_operator, solved_variances
 from gptm.operators.cross import SpectralCross
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, Split, pointing, stack
@@ -41,6 +41,7 @@ __all__ = [
     "covariance_with_training",
     "growth",
     "pointing",
+    "solved_variances",
     "stack",
     "sum_placements",
     "sum_structures",

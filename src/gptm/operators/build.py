@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import diags
 
 from gptm._memory import check_square
+from gptm._types import Array
 from gptm._warnings import warn
 from gptm.operators.additive import APART, Additive
 from gptm.operators.base import Base, Cross, Operator
@@ -133,6 +134,22 @@ def build_operator(
     kept = 0 if structure.graphs else len(base.nodes) - 1
     check_square(width, f"the kernel has {width:,} features that are solved together", kept=kept)
     return Additive(base, structure.features, like, apart)
+
+
+def solved_variances(structure: Structure, *, exact: int = EXACT) -> Array:
+    """(D,) what documents have for themselves in the matrix that `build_operator` solves with.
+
+    Where variances are many it is a simpler one than the structure's, see there.
+    """
+    own = structure.own
+    constant = structure.n == 0 or np.ptp(own) == 0
+    whole = structure.n <= exact and (structure.graphs or _motley(structure))
+    if constant or whole or len(structure.graphs) > 1:
+        return own
+    if not structure.graphs:
+        return with_few_variances(structure).own
+    left_out = np.count_nonzero(own > own.min()) > PRIVATE
+    return np.full(structure.n, own.min()) if left_out else own
 
 
 def _has_features(structure: Structure) -> bool:

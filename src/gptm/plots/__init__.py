@@ -9,7 +9,7 @@ Examples
 >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
 >>> ax = plots.plot_bound(CTM(n_components=2, random_state=0).fit(corpus))
 >>> ax.get_xlabel()
-'iteration'
+'sweep'
 """
 
 from gptm.plots.correlations import plot_topic_correlations

@@ -11,7 +11,7 @@ from gptm.selection.tables import common_folds
 
 
 def plot_bound(model: Any, *, ax: Any = None) -> Any:
-    """The lower bound of the log-likelihood, per word, after each iteration.
+    """How a fit went, per word: the log-density after each sweep, or the lower bound after each iteration of EM.
 
     Parameters
     ----------
@@ -36,12 +36,15 @@ def plot_bound(model: Any, *, ax: Any = None) -> Any:
     n_words = float(model.doc_lengths_.sum())
     bound = np.asarray(model.bound_) / (n_words if n_words > 0 else 1.0)
     iterations = np.arange(1, len(bound) + 1)
-    ax.plot(iterations, bound, color=COLORS[0], marker="o", ms=3.5, lw=1.6)
-    times = f"{len(bound)} iteration{'s' if len(bound) != 1 else ''}"
+    sampled = model.inference == "sampling"
+    ax.plot(iterations, bound, color=COLORS[0], marker="" if sampled else "o", ms=3.5, lw=1.6)
+    step = "sweep" if sampled else "iteration"
+    times = f"{len(bound)} {step}{'s' if len(bound) != 1 else ''}"
     end = f"converged after {times}" if model.converged_ else f"not converged in {times}"
     ax.text(0.98, 0.06, end, transform=ax.transAxes, ha="right", fontsize=SMALL, color="0.35")
-    ax.set_xlabel("iteration")
-    ax.set_ylabel("lower bound, nats per word" if n_words > 0 else "lower bound, nats")
+    ax.set_xlabel(step)
+    value = "log-density" if sampled else "lower bound"
+    ax.set_ylabel(f"{value}, nats per word" if n_words > 0 else f"{value}, nats")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlim(left=0.5)
     tidy(ax)

@@ -65,7 +65,7 @@ def report_data(
     theta = model.doc_topics_
     known_texts = check_source(len(theta), corpus, texts)
     names = _words(model, corpus)
-    share = tables.topic_shares(theta, model.doc_lengths_)
+    share = tables.topic_shares(theta)
     typical = typical_rows(theta)
     rows = choose_rows(len(theta), typical, max_documents)
     ids = None if corpus is None else corpus.ids
@@ -119,12 +119,28 @@ def _overview(model: Any, corpus: Any, scores: Any, n_shown: int) -> dict[str, A
         "kernel_code": None if kernel is None else kernel_code(kernel),
         "converged": bool(model.converged_),
         "n_iter": int(model.n_iter_),
+        "sampled": model.inference == "sampling",
+        "diagnostics": _diagnostics(model),
         "bound": rounded(model.bound_, 8),
         "columns": []
         if corpus is None or corpus.metadata is None
         else [clean_text(name, 80) for name in corpus.metadata.columns],
         "scores": score_table(scores),
     }
+
+
+def _diagnostics(model: Any) -> list[dict[str, Any]]:
+    """Effective draws and R-hat of a sampler, by kind of quantity."""
+    if model.diagnostics_ is None:
+        return []
+    return [
+        {
+            "quantity": row.quantity.replace("_", "-"),
+            "ess": round(row.ess),
+            "rhat": f"{row.rhat:.2f}",
+        }
+        for row in model.diagnostics_.itertuples()
+    ]
 
 
 def score_table(scores: Any) -> dict[str, Any] | None:

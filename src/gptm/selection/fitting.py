@@ -129,26 +129,12 @@ def _evaluate(task: Task) -> _Outcome | None:
     row["seconds"] = seconds
     row["iterations"] = model.n_iter_
     row["converged"] = bool(model.converged_)
-    return _Outcome(row, not model.converged_ and model.n_iter_ >= model.max_iter)
-
-
-class _Noting:
-    """A callback that remembers whether it ended the fit: otherwise Ctrl-C did."""
-
-    def __init__(self, callback: Any):
-        self.callback = callback
-        self.ended = False
-
-    def __call__(self, iteration: int, state: Any) -> bool:
-        self.ended = bool(self.callback(iteration, state))
-        return self.ended
+    # A chain that is short predicts well all the same; EM that has not converged may not.
+    short = model.stop_reason_ == "max_iter" and model.inference != "sampling"
+    return _Outcome(row, short)
 
 
 def _fit(model: TopicModel, train: Data) -> bool:
     """Fit, and say whether that came to its own end: a fit keeps what it has at Ctrl-C and raises nothing."""
-    noting = _Noting(model.callback) if callable(model.callback) else None
-    if noting is not None:
-        model.set_params(callback=noting)
     model.fit(train.X, train.y, metadata=train.metadata)
-    ended = noting is not None and noting.ended
-    return bool(model.converged_) or ended or model.n_iter_ >= model.max_iter
+    return model.stop_reason_ != "interrupt"

@@ -5,7 +5,7 @@ function startOverview() {
   const box = byId("bound-chart");
   responsive(box, (width) => {
     const lines = [{ x: bound.map((_, i) => i + 1), y: bound, colour: "var(--accent)" }];
-    const label = `Lower bound by iteration, from ${numberText(bound[0] ?? 0)} to ${numberText(bound.at(-1) ?? 0)}`;
+    const label = `${data.overview.sampled ? "Log-density by sweep" : "Lower bound by iteration"}, from ${numberText(bound[0] ?? 0)} to ${numberText(bound.at(-1) ?? 0)}`;
     box.replaceChildren(curveChart({ width, height: 190, lines, label }).chart);
   });
 }

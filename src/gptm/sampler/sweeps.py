@@ -1,0 +1,83 @@
+"""A Gibbs sampler for the logistic-normal topic model, as a list of named steps.
+
+    topics -> documents -> the topics' prior -> means -> covariances
+
+Each step draws something given all else. With the topics drawn, not summed out, tokens are independent of each
+other: a sweep over a block of documents depends on nothing but that block, and is exact however documents are divided.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gptm import _hot
+from gptm.bound import LOG_2PI
+from gptm.contrasts import centred, contrasts, to_contrasts
+from gptm.em import Problem
+from gptm.sampler.covariances import draw_covariances, residuals
+from gptm.sampler.documents import draw_documents
+from gptm.sampler.means import draw_means
+from gptm.sampler.state import State
+from gptm.sampler.topics import draw_prior, draw_topics
+from gptm.start import Start
+
+Step = Callable[[Problem, State, np.random.Generator], State]
+
+
+def measure_density(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    """log p(words | logits, topics) + log p(logits | means, covariances): what a chain's trace shows.
+
+    The words' part is that of the logits before the sweep, which comes for free.
+    """
+    E = residuals(state)
+    if not E.shape[1]:
+        return state._replace(log_density=state.fit)
+    white = np.linalg.solve(np.linalg.cholesky(state.S), E.T)
+    log_det = np.linalg.slogdet(state.S)[1]
+    log_prior = -0.5 * float((white**2).sum() + len(E) * (log_det + E.shape[1] * LOG_2PI))
+    return state._replace(log_density=state.fit + log_prior)
+
+
+STEPS: tuple[Step, ...] = (
+    draw_topics,
+    draw_documents,
+    measure_density,
+    draw_prior,
+    draw_means,
+    draw_covariances,
+)
+
+
+def sweep(problem: Problem, state: State, seed: int) -> State:
+    """The state after one pass over the steps; the seed and the number of the sweep say which random numbers it has."""
+    state = state._replace(sweep=state.sweep + 1)
+    rng = np.random.default_rng([seed, state.sweep])
+    for step in STEPS:
+        state = step(problem, state, rng)
+    return state
+
+
+def first_state(problem: Problem, start: Start) -> State:
+    """Where a chain starts: topics' counts, and documents and covariances as EM would begin with."""
+    begin, K = start.state, start.state.beta_T.shape[1]
+    counts = _hot.padded_zeros(len(start.word_topic), K)
+    counts[:, :K] = start.word_topic
+    H, p, lam = contrasts(K), K - 1, begin.posterior.lam
+    return State(
+        counts=counts,
+        urn=start.urn,
+        beta_T=np.empty((0, 0), dtype=np.float32),
+        eta=np.ascontiguousarray(centred(lam)),
+        mu=begin.means.mu @ H,
+        F=begin.F @ H,
+        parts=(),
+        energy=np.zeros((p, p)),
+        dimension=0,
+        S=to_contrasts(begin.Sigma),
+        B=to_contrasts(begin.B),
+        strength=begin.strength,
+        terms=begin.terms,
+        operator=begin.operator,
+        shares=np.full(K, 1.0 / K),
+        fit=0.0,
+    )
