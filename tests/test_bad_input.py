@@ -16,7 +16,9 @@ from gptm.metadata import as_frame
 
 MODELS = {
     "CTM": CTM(2),
-    "variational": GPTM(2, kernel=k.RBF("t", length_scale=2.0)),
+    "CTM, variational": CTM(2, inference="variational"),
+    "sampling": GPTM(2, kernel=k.RBF("t", length_scale=2.0)),
+    "variational": GPTM(2, kernel=k.RBF("t", length_scale=2.0), inference="variational"),
     "map": GPTM(2, kernel=k.RBF("t", length_scale=2.0), inference="map"),
 }
 
@@ -199,7 +201,7 @@ def test_parameters_are_checked(model, name, value, words):
 @pytest.mark.parametrize(
     ("name", "choices"),
     [
-        ("inference", ["'variational'", "'map'"]),
+        ("inference", ["'sampling'", "'variational'", "'map'"]),
         ("coregionalization", ["'free'", "'shared'", "'identity'"]),
     ],
 )
@@ -287,7 +289,7 @@ def test_names_of_columns_become_text():
     )
 
 
-KERNELS = ["variational", "map"]
+KERNELS = ["sampling", "variational", "map"]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -368,14 +370,14 @@ def test_a_kernel_that_is_not_symmetric_is_refused():
         )
 
 
-@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("inference", KERNELS)
 def test_a_kernel_that_is_not_positive_semi_definite_is_refused(inference):
     matrix = np.ones((8, 8)) - 0.5 * np.eye(8)  # smallest eigenvalue -0.5
     model = GPTM(2, kernel=matrix, inference=inference, learn_kernel=False)
     refused(lambda: model.fit(counts()), "positive semi-definite", "-0.5", "diagonal")
 
 
-@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("inference", KERNELS)
 def test_a_matrix_that_is_definite_for_the_training_documents_only_is_refused(inference):
     matrix = np.eye(9)
     matrix[8, 0] = matrix[0, 8] = 2.0  # document 8 comes later
@@ -470,8 +472,9 @@ def check_fitted(model, X):
     assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-10)
     assert_allclose(model.doc_topics_.sum(axis=1), 1.0, rtol=1e-10)
     assert np.isfinite(model.bound_).all()
-    fall = np.diff(model.bound_)
-    assert (fall >= -1e-8 * (1 + np.abs(model.bound_[1:]))).all(), fall.min()
+    if model.inference != "sampling":
+        fall = np.diff(model.bound_)
+        assert (fall >= -1e-8 * (1 + np.abs(model.bound_[1:]))).all(), fall.min()
     if isinstance(model, GPTM):
         for name in ("doc_means_", "dual_coef_", "coregionalization_"):
             assert np.isfinite(getattr(model, name)).all(), name
@@ -519,7 +522,7 @@ def test_odd_counts_work_without_smoothing(model, name):
 
 
 @pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
-@pytest.mark.parametrize("inference", ["variational", "map"])
+@pytest.mark.parametrize("inference", KERNELS)
 @pytest.mark.parametrize(
     "kernel", [k.Identity(), k.RBF("t"), k.Matern("t") + k.Identity()], ids=repr
 )
@@ -572,8 +575,9 @@ def test_words_that_never_occur_get_next_to_nothing(model):
         model.doc_topics_.mean(axis=0) @ never < 0.001
     ).all()  # a small topic has more smoothing
     assert (model.components_ > 0).all()
-    fit_strictly(model.set_params(smoothing=0.0), X)
-    assert_allclose(model.components_[:, -3:], 0.0, atol=1e-9)
+    if model.inference != "sampling":  # which learns how much it smooths
+        fit_strictly(model.set_params(smoothing=0.0), X)
+        assert_allclose(model.components_[:, -3:], 0.0, atol=1e-9)
 
 
 def test_duplicates_in_a_sparse_matrix_are_added(model):
@@ -607,7 +611,7 @@ def test_float_counts_equal_integer_counts(model):
 
 def test_fractions_count_for_what_they_are():
     X = counts(20) * 0.37
-    model = fit_strictly(CTM(2, random_state=0, max_iter=10), X)
+    model = fit_strictly(CTM(2, inference="variational", random_state=0, max_iter=10), X)
     nothing = np.zeros((2, 2)), np.zeros((20, 20))
     names = ("components_", "doc_logits_", "doc_variance_", "mean_", "topic_covariance_")
     fitted = [getattr(model, name) for name in names]
@@ -640,7 +644,8 @@ def test_a_kernel_that_is_zero_throughout_is_no_kernel(model):
         pytest.skip("CTM has no kernel")
     X = counts(10)
     fit_strictly(model.set_params(kernel=np.zeros((10, 10))), X)
-    ctm = fit_strictly(CTM(2, random_state=0, max_iter=30), X)
+    inference = "sampling" if model.inference == "sampling" else "variational"
+    ctm = fit_strictly(CTM(2, inference=inference, random_state=0, max_iter=30), X)
     assert_array_equal(model.components_, ctm.components_)
 
 

@@ -199,7 +199,9 @@ def test_fit_tells_what_it_did(fitted):
         "category",
         "kernel learnt",
         "Matern('date'",
-        "converged",
+        "2 topics, stopped after 30 sweeps",
+        "effective draws: log-density ",
+        "(R-hat ",
         str(path),
         "gptm report",
     ):
@@ -217,21 +219,43 @@ def test_fit_says_how_to_go_on_with_the_same_options(csv, tmp_path):
     assert f"gptm report '{target}' -o report.html" in result.stderr
 
 
+def test_fit_tells_when_em_has_converged(csv, tmp_path):
+    em = ["--inference", "variational", "-k", "none"]
+    result = ok("fit", csv, "-t", 2, *em, "-o", tmp_path / "m.gptm")
+    assert re.search(r"2 topics, converged after \d+ iterations\n", result.stderr)
+    assert "effective draws" not in result.stderr
+    model = gptm.load(tmp_path / "m.gptm")
+    assert model.inference == "variational"
+    assert model.stop_reason_ == "converged"
+
+
+def test_fit_with_several_chains(csv, tmp_path):
+    ok("fit", csv, "-t", 2, "--chains", 3, "--max-iter", 8, "-q", "-o", tmp_path / "m.gptm")
+    model = gptm.load(tmp_path / "m.gptm")
+    assert model.n_chains == 3
+    assert set(model._draws.chain) == {0, 1, 2}
+    assert "--chains" in failing(2, "fit", csv, "--chains", 0)
+
+
 def test_fit_is_quiet_if_asked(csv, tmp_path):
-    result = ok("fit", csv, "-t", 2, "-k", "none", "--quiet", "-o", tmp_path / "m.gptm")
+    em = ["-k", "none", "--inference", "variational"]
+    result = ok("fit", csv, "-t", 2, *em, "--quiet", "-o", tmp_path / "m.gptm")
     assert result.stdout == ""
     assert result.stderr == ""
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_fit_in_json(first, csv, tmp_path):
+@pytest.mark.parametrize(
+    ("inference", "state"), [("variational", "converged"), ("sampling", "did not converge")]
+)
+def test_fit_in_json(first, inference, state, csv, tmp_path):
     path = tmp_path / "m.gptm"
-    arguments = ["fit", csv, "-t", 2, "-k", "none", "-o", path]
+    arguments = ["fit", csv, "-t", 2, "-k", "none", "--inference", inference, "-o", path]
     result = ok(*(["--json", *arguments] if first else [*arguments, "--json"]))
     found = json.loads(result.stdout)
     assert found["model"] == str(path)
     assert found["documents"] == 60
-    assert found["state"] == "converged"
+    assert found["state"] == state
     assert found["kernel"] is None
     assert {row["topic"] for row in found["topics"]} == {0, 1}
     assert found["columns"][1]["name"] == "body"
@@ -268,7 +292,8 @@ def test_fit_keeps_the_beginnings_of_texts(csv, tmp_path):
 
 
 def test_fit_from_standard_input_and_to_standard_output(csv, tmp_path):
-    done = run("fit", "-", "-t", "2", "-k", "none", "-o", "-", input=csv.read_bytes())
+    given = ["-t", "2", "-k", "none", "--max-iter", "20"]
+    done = run("fit", "-", *given, "-o", "-", input=csv.read_bytes())
     assert done.returncode == 0, done.stderr
     (tmp_path / "m.gptm").write_bytes(done.stdout)
     assert gptm.load(tmp_path / "m.gptm").n_components == 2
@@ -330,10 +355,15 @@ def test_auto_is_announced_in_one_line(csv, tmp_path):
 
 
 def test_warnings_are_single_lines(csv, tmp_path):
-    result = ok("fit", csv, "-t", 2, "-o", tmp_path / "m.gptm", "--max-iter", 2, "-q")
-    (line,) = result.stderr.splitlines()
+    given = ["fit", csv, "-t", 2, "-o", tmp_path / "m.gptm", "-q", "--max-iter"]
+    (line,) = ok(*given, 2, "--inference", "variational").stderr.splitlines()
     assert line.startswith("warning: fit did not converge in 2 iterations")
     assert "Increase --max-iter, or --tol" in line
+    (line,) = ok(*given, 8).stderr.splitlines()
+    assert line.startswith("warning: the chain is short")
+    assert "after 8 sweeps" in line
+    assert "Increase --max-iter to 32 for them" in line
+    assert "diagnostics_" not in line  # of which the command line knows nothing
 
 
 def test_problems_of_a_file_are_told(tmp_path):
@@ -967,7 +997,8 @@ def test_evaluate(csv, tmp_path):
     assert by_name["GPTM"]["perplexity_5"] < by_name["CTM"]["perplexity_5"]
     change, error = (by_name["GPTM"][f"change_5{end}"] for end in ("", "_error"))
     assert change < 0 < error
-    assert re.findall(r"[+-][\d.]+ % ± [\d.]+", rows[0])[2].startswith(f"{100 * change:+.2f}"[:5])
+    shown = re.findall(r"([+-][\d.]+) % ± ([\d.]+)", rows[0])[2]
+    assert [float(one) for one in shown] == pytest.approx([100 * change, 100 * error], abs=0.051)
     assert "±" not in rows[1]
     assert by_name["CTM"]["change_5"] is None
     path = tmp_path / "scores.csv"

@@ -749,6 +749,20 @@ def test_a_fit_without_draws_gets_them_when_first_asked(inference, monkeypatch):
     assert model._draws is None
 
 
+@pytest.mark.parametrize("coregionalization", ["free", "identity", "shared"])
+def test_a_kernel_without_strength_can_be_asked(coregionalization):
+    """EM may take B to nothing; chains start there and soon leave it."""
+    options = {"coregionalization": coregionalization, "warm_start": True, "max_iter": 8}
+    for inference in ("variational", "sampling"):
+        model = fit(inference=inference, **options)
+        model.coregionalization_ = np.zeros((K, K))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, metadata=FRAME)
+        check_table(model.effects("g"), ["g"])
+        assert model.variance_explained().notna().all(axis=None)
+
+
 def test_empty_documents_and_missing_values_are_fine():
     counts = X.copy()
     counts[::3] = 0

@@ -32,6 +32,7 @@ from gptm import kernels as k
 from gptm._files import replace_file
 from gptm._hot import padded_rows
 from gptm.files import write_table
+from gptm.kernels.terms import terms_of
 from gptm.packing import pack_column, pack_texts, unpack_column, unpack_texts
 from gptm.persistence import load_attached, save_model
 from gptm.report.page import write_data
@@ -228,6 +229,37 @@ def test_a_loaded_model_is_the_same_model(name, models, tmp_path, monkeypatch):
     if getattr(model, "kernel_", None) is not None:  # with error bars, from the same draws
         for ask in (lambda one: one.effects(0), lambda one: one.variance_explained()):
             pd.testing.assert_frame_equal(ask(again), ask(model), check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        k.RBF("t"),
+        k.Matern("t", nu=0.5) + k.Categorical("g"),
+        k.RBF("t") * k.Categorical("g"),
+        k.Periodic("t", period=0.3),
+    ],
+    ids=repr,
+)
+def test_draws_mean_the_same_in_a_loaded_model(kernel, tmp_path):
+    """Whatever the features of a kernel are, and whoever computes them: weights of them are no good for others."""
+    n, rng = 200, np.random.default_rng(0)
+    frame = pd.DataFrame({"t": rng.uniform(size=n), "g": rng.choice(list("abc"), n)})
+    model = GPTM(3, kernel=kernel, max_iter=8, random_state=0, n_jobs=2)
+    quietly(model.fit, rng.poisson(1.0, (n, V)), metadata=frame)
+    model.save(tmp_path / "model.gptm")
+    again = gptm.load(tmp_path / "model.gptm")
+    at = frame.head(5)
+    for term in range(len(model.terms_)):
+        expected, found = (
+            one.effects(term, at=at[list(columns(one, term))]) for one in (model, again)
+        )
+        pd.testing.assert_frame_equal(found, expected, rtol=1e-5, atol=1e-6)
+    pd.testing.assert_frame_equal(again.variance_explained(), model.variance_explained(), rtol=1e-5)
+
+
+def columns(model, term):
+    return terms_of(model._bound_kernel)[term].kernel.column_names()
 
 
 @pytest.mark.parametrize(

@@ -178,14 +178,23 @@ def test_the_bound_is_drawn_per_word(ctm):
 
 
 def test_the_bound_says_whether_it_converged():
-    once = fitted(CTM(2, tol=0.0))
+    em = {"inference": "variational"}
+    once = fitted(CTM(2, tol=0.0, **em))
     assert "not converged in 10 iterations" in texts(plots.plot_bound(once))
-    assert "converged after" in texts(plots.plot_bound(fitted(CTM(2, tol=1.0))))[0]
+    assert "converged after" in texts(plots.plot_bound(fitted(CTM(2, tol=1.0, **em))))[0]
+
+
+def test_the_trace_of_a_chain_is_drawn(ctm):
+    ax = plots.plot_bound(ctm)
+    assert ax.get_xlabel() == "sweep"
+    assert ax.get_ylabel() == "log-density, nats per word"
+    assert f"{ctm.n_iter_} sweeps" in texts(ax)[0]
 
 
 def test_the_bound_of_a_model_without_words():
-    ax = plots.plot_bound(fitted(CTM(2), np.zeros((5, 4))))
-    assert ax.get_ylabel() == "lower bound, nats"
+    for inference, value in (("sampling", "log-density"), ("variational", "lower bound")):
+        ax = plots.plot_bound(fitted(CTM(2, inference=inference), np.zeros((5, 4))))
+        assert ax.get_ylabel() == f"{value}, nats"
 
 
 def test_components_are_drawn_by_the_search_itself():

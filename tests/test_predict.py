@@ -390,7 +390,7 @@ def test_spread_without_words_is_that_of_the_prior(K):
     Sigma, mu = naive.random_covariance(rng, K), rng.standard_normal(K)
     prior = Prior(mu[None], np.linalg.cholesky(inv(Sigma)), np.ones(K))
     beta_T = np.full((4, K), 0.25)
-    found = weighted_points(csr_matrix((1, 4)), prior, beta_T, n_jobs=None).std
+    found = weighted_points(csr_matrix((1, 4)), prior, beta_T, n_points=512, n_jobs=None).std
     drawn = softmax(rng.multivariate_normal(mu, Sigma, 100_000), axis=1)
     assert_allclose(found[0], drawn.std(0), rtol=0.15)
     assert abs(found.mean() / drawn.std(0).mean() - 1.0) < 0.03

@@ -679,20 +679,35 @@ def test_sections_and_landmarks(page):
         assert control in labelled
 
 
-def test_one_of_a_kind_is_singular(page):
-    model = fit(CTM(1, init="random", random_state=0, max_iter=1), np.ones((1, 1)))
+@pytest.mark.parametrize(
+    ("inference", "step"), [("sampling", "sweep"), ("variational", "iteration")]
+)
+def test_one_of_a_kind_is_singular(inference, step, page):
+    choices = {"inference": inference, "init": "random", "random_state": 0, "max_iter": 1}
+    model = fit(CTM(1, **choices), np.ones((1, 1)))
     found = report_data(model)
     assert found["title"] == "1 topic in 1 document"
     one = render_page(found)
     text = " ".join(re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style).*", "", one)).split())
     assert "1 topic from 1 word in 1 document." in text
-    assert "after 1 iteration;" in text
-    assert not re.search(r"\b1 (topics|words|documents|iterations)", text)
+    assert re.search(rf"after 1 {step}\b", text)
+    assert not re.search(r"\b1 (topics|words|documents|iterations|sweeps)", text)
+    assert "nan" not in text.lower().split()
     for name in ("document", "word", "different word", "topic"):
         assert f"<dt>{name}</dt><dd>1</dd>" in one
         assert f"<dt>{name}s</dt>" in page
     assert "4 topics from " in page
-    assert re.search(r"after each of \d+ iterations;", page)
+    assert re.search(r"after each of \d+ sweeps", page)
+
+
+def test_the_page_says_how_the_fit_went(page, model, corpus, tmp_path):
+    assert "Effective draws: log-density " in page
+    assert "credible intervals" in page
+    assert "hold the truth" not in page
+    by_em = fit(CTM(2, inference="variational", random_state=0, max_iter=3), corpus)
+    other = model_report(by_em, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The lower bound of the log-likelihood after each of 3 iterations" in other
+    assert "Effective draws" not in other
 
 
 def test_the_table_of_topics_needs_no_script(page, data):

@@ -74,10 +74,11 @@ def test_a_seeded_topic_is_the_one_its_words_are_from(model, init):
         assert overlaps[true] > 0.7
 
 
-def test_every_topic_can_have_its_place():
+@pytest.mark.parametrize("inference", ["sampling", "variational"])
+def test_every_topic_can_have_its_place(inference):
     order = [2, 4, 0, 1, 3]
     seeds = {place: words_of(OWN[true]) for place, true in enumerate(order)}
-    found = fitted(CTM(K, seed_words=seeds)).components_
+    found = fitted(CTM(K, inference=inference, seed_words=seeds)).components_
     assert all(overlap(found[place], BETA[true]) > 0.8 for place, true in enumerate(order))
 
 

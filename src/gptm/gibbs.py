@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.special import gammaln
 
 from gptm import _hot
 from gptm._types import Array
 from gptm.estep import Posterior
-from gptm.parallel import ordered_map, shards
-from gptm.sampler.urn import Urn, draw_concentration, draw_urn, first_urn, log_marginal
+from gptm.parallel import blocks, ordered_map, shards
+from gptm.sampler.urn import Urn, draw_concentration, draw_urn, first_urn
 from gptm.seeds import first_topics
 
 ALPHA = 0.1  # of the documents' Dirichlet prior at first; from the first look on it is learnt
@@ -24,6 +23,7 @@ CAP = 0.01
 CAPS = (1_000, 10_000)
 MAX_SHARDS = 8
 MIN_SHARD = 20_000  # tokens
+_TOKENS = 50_000  # looked at together
 
 
 class GibbsStart(NamedTuple):
@@ -128,16 +128,17 @@ class Chain:
         in_document = self._doc_topic[:, :K]
         self._alpha = draw_concentration(self._alpha, in_document, self._rng, ALPHA_RATE)
 
-    def log_likelihood(self) -> float:
-        """log p(words, topics of the tokens), up to a constant: which of several runs is the best one."""
+    def fit(self) -> float:
+        """log p(words | topics, proportions), topics of the tokens summed out: how well a run explains the words."""
         K = self._shape[2]
-        in_topic, in_document = (
-            a[:, :K].astype(np.float64) for a in (self._word_topic, self._doc_topic)
-        )
-        a = self._alpha
-        of_topics = (gammaln(in_document + a) - gammaln(a)).sum()
-        of_topics += (gammaln(K * a) - gammaln((in_document + a).sum(1))).sum()
-        return log_marginal(in_topic, self.urn) + float(of_topics)
+        theta = self._doc_topic[:, :K].astype(np.float64) + self._alpha
+        beta_T = self._with_prior()[:, :K].astype(np.float64)
+        theta, beta_T = theta / theta.sum(1, keepdims=True), beta_T / beta_T.sum(0)
+        total = 0.0
+        for some in blocks(0, len(self._docs), _TOKENS):
+            together = np.einsum("nk,nk->n", theta[self._docs[some]], beta_T[self._words[some]])
+            total += float(np.log(np.maximum(together, np.finfo(float).tiny)).sum())
+        return total
 
     def start(self) -> GibbsStart:
         """What the run has found so far."""

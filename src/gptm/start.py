@@ -13,13 +13,14 @@ from gptm.sampler.urn import Urn, first_urn
 from gptm.seeds import grow, plant
 from gptm.spectral import spectral_topics
 
-# Where tokens are few, single Gibbs runs differ much, and their likelihood tells which are bad. Where they are many, it
-# tells no more than chance, and sweeps are worth more than a choice (measured).
-CHAINS = 8  # runs to choose from
+# Where tokens are few, single Gibbs runs differ much, and how well they fit the words tells which have missed a topic
+# (measured; the joint probability of words and their topics does not). Where tokens are many, runs differ less, and
+# sweeps are worth more than a choice.
+RUNS = 8  # to begin with; after each of two rounds the better half of them goes on, in the end the best
 MANY_TOKENS = 400_000  # beyond, there is one run
-SWEEPS = 25  # of each run
-FEW_TOKENS = 100_000  # up to here, twice as many sweeps
-MORE_SWEEPS = 100  # of the best one
+WORK = 7e7  # tokens drawn in all runs,
+SWEEPS = (200, 1200)  # but not in fewer or more sweeps than that
+ROUND, LAST = 0.06, 0.28  # of these sweeps: each run's in a round, and those of the best run after that
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
@@ -62,22 +63,22 @@ def make_start(
 
 
 def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.RandomState) -> Start:
-    """The likeliest of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
+    """The best of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
     n_tokens = problem.counts.sum()
-    n_chains, n_sweeps = CHAINS, SWEEPS if n_tokens > FEW_TOKENS else 2 * SWEEPS
-    if n_tokens > MANY_TOKENS:
-        n_chains, n_sweeps = 1, 4 * SWEEPS
-    best: Chain | None = None
+    total = int(np.clip(WORK / max(n_tokens, 1.0), *SWEEPS))
+    several = n_tokens <= MANY_TOKENS
+    runs = [
+        Chain(problem.counts, n_components, np.random.RandomState(seed), problem.seeds)
+        for seed in rng.randint(2**31, size=RUNS if several else 1)
+    ]
     complete = True
-    for seed in rng.randint(2**31, size=n_chains):
-        chain = Chain(problem.counts, n_components, np.random.RandomState(seed), problem.seeds)
-        complete = chain.sweep(n_sweeps, problem.n_jobs)
-        if best is None or (complete and chain.log_likelihood() > best.log_likelihood()):
-            best = chain
-        if not complete:
-            break
-    assert best is not None
-    complete = complete and best.sweep(MORE_SWEEPS, problem.n_jobs)
+    for left in (RUNS // 2, 1) if several else ():
+        sweeps = round(ROUND * total)
+        complete = complete and all(run.sweep(sweeps, problem.n_jobs) for run in runs)
+        runs = sorted(runs, key=lambda run: -run.fit())[:left]
+    best = runs[0]
+    sweeps = round(LAST * total) if several else total
+    complete = complete and best.sweep(sweeps, problem.n_jobs)
     found = best.start()
     beta_T = _floored(update_beta(found.word_topic, problem.prior))
     state = em.initial_state(problem, beta_T, found.posterior)

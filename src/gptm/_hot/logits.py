@@ -60,8 +60,8 @@ def step(n, N, g, p_prior, e, whole, normals, room):
 
 
 @inlined(fastmath=FAST)
-def move_logits(n, N, P, eta, away, e, states, room):
-    """One pass over the topics of eight documents: eta and away (K padded, 8) move, and are centred.
+def move_logits(n, N, P, passes, eta, away, e, states, room):
+    """Some passes over the topics of eight documents: eta and away (K padded, 8) move, and eta is centred.
 
     `n` are counts of tokens by topic (rows) and document (lanes), N their sums (8,), `away` is eta less its prior mean,
     P the prior precision (K padded, K padded), zero beyond K. `room` is (3, 8) for random numbers.
@@ -74,10 +74,11 @@ def move_logits(n, N, P, eta, away, e, states, room):
     for k in range(K):
         put(e[k], 0, exp(get(eta[k], 0) - high))
         whole += get(e[k], 0)
-    for k in range(K):
-        if k % 2 == 0:
+    for i in range(passes * K):
+        k = i % K
+        if i % 2 == 0:
             two_normals(states, uniform, one, other)
-        normals = get(one if k % 2 == 0 else other, 0)
+        normals = get(one if i % 2 == 0 else other, 0)
         uniforms(states, uniform)
         here = get(e[k], 0)
         x = step(get(n[k], 0), lengths, pull(P, k, away), P[k, k], here, whole, normals, uniform)

@@ -52,6 +52,7 @@ def sweep_block(
     key,
     mean,
     P,
+    passes,
     beta_T,
     eta,
     tally,
@@ -67,7 +68,7 @@ def sweep_block(
 
     `first` is the number of the block's first document: with `key` it says which random numbers are whose. `mean` are
     the documents' prior means, P (K padded, K padded) their precision, `beta_T` (V, K padded) the topics in single
-    precision. `tally` (V, K padded) has the drawn topics of words added, `shares` (K,) the proportions before the
+    precision. Logits make so many `passes` over the topics. `tally` (V, K padded) has the drawn topics of words added, `shares` (K,) the proportions before the
     sweep; `fits` (n,) are log-probabilities of the words under these, topics of tokens summed out.
     """
     D, K = eta.shape
@@ -101,7 +102,7 @@ def sweep_block(
                 tokens[k, lane] = n[k]
                 logits[k, lane] = eta[d, k]
                 away[k, lane] = eta[d, k] - mean[d, k]
-        move_logits(tokens, N, P, logits, away, e, states, room)
+        move_logits(tokens, N, P, passes, logits, away, e, states, room)
         for lane in range(min(LANES, D - start)):
             for k in range(K):
                 eta[start + lane, k] = logits[k, lane]

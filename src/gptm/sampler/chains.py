@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from gptm.em import Problem
 from gptm.parallel import ordered_map
@@ -18,7 +19,7 @@ from gptm.sampler.state import State
 from gptm.sampler.sweeps import sweep
 
 FIRST = 8  # sweeps of the first stage, at least
-WORK = 8e7  # tokens, and words of topics to draw, in all sweeps of an automatic fit, and
+WORK = 1e8  # draws, in those of a token's topic, in all sweeps of an automatic fit, and
 SWEEPS = (200, 2000)  # not fewer or more sweeps than that
 Reason = Literal["converged", "max_iter", "callback", "interrupt"]
 
@@ -39,9 +40,11 @@ class Result(NamedTuple):
     reason: Reason
 
 
-def automatic_length(n_tokens: float, V: int, K: int) -> int:
-    """Sweeps at most: many where they are cheap. Few words per document need many."""
-    return int(np.clip(WORK / max(n_tokens + 0.5 * V * K, 1.0), *SWEEPS))
+def automatic_length(counts: csr_matrix, K: int) -> int:
+    """Sweeps at most: many where they are cheap. A logit takes about twice as long as a token, a word of a topic as
+    long."""
+    D, V = counts.shape
+    return int(np.clip(WORK / max(counts.sum() + (2 * D + V) * K, 1.0), *SWEEPS))
 
 
 def stages(max_iter: int) -> list[int]:

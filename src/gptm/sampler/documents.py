@@ -16,6 +16,7 @@ MANY_SHARDS = (
     8  # each counts words in a (V, K) array of its own; the same ones for any number of threads
 )
 MIN_SHARD = 8192  # distinct words
+PASSES = 1  # over the topics of a document's logits
 
 
 def precision_of(S: Array) -> Array:
@@ -49,6 +50,7 @@ def draw_documents(problem: Problem, state: State, rng: np.random.Generator) -> 
                 key,
                 mean[rows],
                 P,
+                PASSES,
                 state.beta_T,
                 eta[rows],
                 tally,

@@ -37,8 +37,8 @@ def run_sampler(
     after_iteration: Callable[[int, State], bool],
 ) -> Outcome:
     """The posterior by Gibbs sampling, one chain from each start."""
-    size = (problem.counts.sum(), problem.counts.shape[1], starts[0].word_topic.shape[1])
-    length = automatic_length(*size) if max_iter is None else max_iter
+    K = starts[0].word_topic.shape[1]
+    length = automatic_length(problem.counts, K) if max_iter is None else max_iter
     chains = [
         Chain(seed, first_state(problem, one)._replace(limit=length), None, ())
         for seed, one in zip(seeds, starts, strict=True)
@@ -103,10 +103,13 @@ def _summarised(
 def _turn(order: np.ndarray) -> Array:
     """(p, p): what bringing topics into another order does to their contrasts, U -> U turn."""
     H = contrasts(len(order))
-    return np.asarray(H[order].T @ H)
+    same = np.array_equal(order, np.arange(len(order)))
+    return np.eye(len(order) - 1) if same else np.asarray(H[order].T @ H)
 
 
 def _reordered(draws: Draws, turn: Array) -> Draws:
+    if np.array_equal(turn, np.eye(len(turn))):
+        return draws
     return draws._replace(
         mu=draws.mu @ turn,
         S=turn.T @ draws.S @ turn,

@@ -32,9 +32,9 @@ def measure_density(problem: Problem, state: State, rng: np.random.Generator) ->
     E = residuals(state)
     if not E.shape[1]:
         return state._replace(log_density=state.fit)
-    white = np.linalg.solve(np.linalg.cholesky(state.S), E.T)
+    distance = np.trace(np.linalg.solve(state.S, E.T @ E))
     log_det = np.linalg.slogdet(state.S)[1]
-    log_prior = -0.5 * float((white**2).sum() + len(E) * (log_det + E.shape[1] * LOG_2PI))
+    log_prior = -0.5 * float(distance + len(E) * (log_det + E.shape[1] * LOG_2PI))
     return state._replace(log_density=state.fit + log_prior)
 
 

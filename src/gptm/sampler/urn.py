@@ -99,11 +99,3 @@ def draw_concentration(a: float, counts: Array, rng: np.random.Generator, rate: 
         return float(x - rate * a + value)
 
     return float(np.exp(slice_step(log_density, np.log(a), rng)))
-
-
-def log_marginal(counts: Array, urn: Urn) -> float:
-    """log p(words | their topics, the urn), the topics integrated out."""
-    rows, columns = np.nonzero(counts)
-    there, prior = counts[rows, columns], urn.pseudo_counts[rows]
-    words = (gammaln(there + prior) - gammaln(prior)).sum()
-    return float(words + (gammaln(urn.tau) - gammaln(urn.tau + counts.sum(0))).sum())
