@@ -136,6 +136,7 @@ def run(name, folder, n_jobs):
     model = GPTM(
         K,
         kernel=kernel,
+        inference="variational",
         init=init,
         max_iter=max_iter,
         random_state=0,

@@ -23,6 +23,13 @@ MODELS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def short_starts(monkeypatch):
+    """Starts of few sweeps: where they lead is told elsewhere."""
+    for name, sweeps in {"ROUNDS": (2, 2), "SWEEPS": 5, "ALONE": 5}.items():
+        monkeypatch.setattr(f"gptm.start.{name}", sweeps)
+
+
 @pytest.fixture(params=MODELS.values(), ids=MODELS)
 def model(request):
     """A fresh, quick model of each kind."""
@@ -569,11 +576,11 @@ def test_empty_documents_share_the_prior_and_keep_their_place(model):
 def test_words_that_never_occur_get_next_to_nothing(model):
     X = ODD["words that never occur"]
     fit_strictly(model, X)
-    never = model.components_[:, -3:]
-    assert (never.max(axis=1) <= model.components_.min(axis=1)).all()
-    assert (
-        model.doc_topics_.mean(axis=0) @ never < 0.001
-    ).all()  # a small topic has more smoothing
+    seen, never = model.components_[:, :-3], model.components_[:, -3:]
+    assert (never.max(axis=1) < 0.1 * seen.min(axis=1)).all()
+    # A small topic has more smoothing, and a chain learns how much of it there is.
+    limit = 0.01 if model.inference == "sampling" else 0.001
+    assert (model.doc_topics_.mean(axis=0) @ never < limit).all()
     assert (model.components_ > 0).all()
     if model.inference != "sampling":  # which learns how much it smooths
         fit_strictly(model.set_params(smoothing=0.0), X)

@@ -56,7 +56,13 @@ def _few_iterations(X: csr_matrix, K: int, seed: int, callback: Callable[..., An
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it does not converge, and need not
         CTM(
-            K, random_state=seed, n_jobs=THREADS, max_iter=ITERATIONS, tol=0.0, callback=callback
+            K,
+            inference="variational",
+            random_state=seed,
+            n_jobs=THREADS,
+            max_iter=ITERATIONS,
+            tol=0.0,
+            callback=callback,
         ).fit(X)
 
 

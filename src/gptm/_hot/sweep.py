@@ -68,8 +68,9 @@ def sweep_block(
 
     `first` is the number of the block's first document: with `key` it says which random numbers are whose. `mean` are
     the documents' prior means, P (K padded, K padded) their precision, `beta_T` (V, K padded) the topics in single
-    precision. Logits make so many `passes` over the topics. `tally` (V, K padded) has the drawn topics of words added, `shares` (K,) the proportions before the
-    sweep; `fits` (n,) are log-probabilities of the words under these, topics of tokens summed out.
+    precision. Logits make so many `passes` over the topics. `tally` (V, K padded) has the drawn topics of words added,
+    `shares` (K,) the proportions before the sweep; `fits` (n,) are log-probabilities of the words under these, topics
+    of tokens summed out.
     """
     D, K = eta.shape
     tokens, logits, away, e = lanes[0], lanes[1], lanes[2], lanes[3, :K]

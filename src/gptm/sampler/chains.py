@@ -110,6 +110,7 @@ def _with_kernel(problem: Problem, chains: list[Chain]) -> list[Chain]:
             state=one.state._replace(
                 terms=new.terms,
                 operator=new.operator,
+                parts=(),  # they are of the old kernel
                 B=factor * one.state.B,
                 strength=factor * one.state.strength,
             )

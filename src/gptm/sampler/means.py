@@ -20,6 +20,9 @@ from gptm.operators import Structure, solved_variances
 from gptm.sampler.state import Part, State
 
 
+EVERY = 3  # sweeps between two draws of F over graphs, which take long: tokens mix more slowly anyway
+
+
 class White(NamedTuple):
     """A term's prior, whitened: independent standard normals behind a draw of it."""
 
@@ -32,9 +35,12 @@ def draw_means(problem: Problem, state: State, rng: np.random.Generator) -> Stat
     """mu with a flat prior, and F, given the documents' logits."""
     U = state.eta @ contrasts(state.K)
     if problem.coregionalization == "none" or not state.B.any():
-        return _without_kernel(problem, state, U, rng)
-    basis = diagonalise(state.S, state.B)
+        return _draw_mu(problem, state, U, rng)
     structures = term_structures(problem, state)
+    costly = any(part.graphs for part in structures)
+    if costly and state.parts and state.sweep % EVERY:
+        return _draw_mu(problem, state, U - state.F, rng)
+    basis = diagonalise(state.S, state.B)
     root, p, D = np.sqrt(basis.b), len(basis.b), len(U)
     white = [_white(part, p, rng) for part in structures]
     prior = [_coloured(part, one, root) for part, one in zip(structures, white, strict=True)]
@@ -69,7 +75,8 @@ def draw_means(problem: Problem, state: State, rng: np.random.Generator) -> Stat
     )
 
 
-def _without_kernel(problem: Problem, state: State, U: Array, rng: np.random.Generator) -> State:
+def _draw_mu(problem: Problem, state: State, U: Array, rng: np.random.Generator) -> State:
+    """mu given F, which is taken off U."""
     if not problem.fit_mean:
         return state
     root = np.linalg.cholesky(state.S) if len(state.S) else state.S
