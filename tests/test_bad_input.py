@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import naive
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
+from gptm.gibbs import Chain
 from gptm.metadata import as_frame
 
 MODELS = {
@@ -26,8 +27,8 @@ MODELS = {
 @pytest.fixture(autouse=True)
 def short_starts(monkeypatch):
     """Starts of few sweeps: where they lead is told elsewhere."""
-    for name, sweeps in {"ROUNDS": (2, 2), "SWEEPS": 5, "ALONE": 5}.items():
-        monkeypatch.setattr(f"gptm.start.{name}", sweeps)
+    sweep = Chain.sweep
+    monkeypatch.setattr(Chain, "sweep", lambda self, n, *n_jobs: sweep(self, min(n, 5), *n_jobs))
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)

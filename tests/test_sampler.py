@@ -527,18 +527,6 @@ def test_urn(monkeypatch):
     assert np.abs((chain.mean(0) - known) / batch_errors(chain)).max() < 4
 
 
-def test_log_marginal():
-    """The probability of words in the order in which they come, one by one."""
-    counts, prior = np.array([[2.0, 0.0], [1.0, 3.0]]), Urn(1.5, np.array([0.4, 0.6]), 1.0)
-    log_p = 0.0
-    for column in counts.T.astype(int):
-        seen = prior.pseudo_counts.copy()
-        for w in np.repeat([0, 1], column):
-            log_p += np.log(seen[w] / seen.sum())
-            seen[w] += 1
-    assert_allclose(urn.log_marginal(counts, prior), log_p)
-
-
 # Means
 
 

@@ -290,26 +290,27 @@ def test_sweeps_of_a_chain_add_up():
     assert np.array_equal(chain.start().word_topic, gibbs_run(counts, n_sweeps=7).word_topic)
 
 
-def test_likelihood_of_a_chain():
-    """The joint distribution of words and topics, one token after the other, from the counts of those before."""
-    counts = csr_matrix(np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
-    chain = Chain(counts, 2, np.random.RandomState(3))
-    chain.sweep(2)
-    docs, words, topics = chain._docs, chain._words, chain._topics
-
-    def by_tokens(topics):
-        in_document, in_topic, total = np.zeros((2, 2)), np.zeros((3, 2)), 0.0
-        for d, w, i in zip(docs, words, topics, strict=True):
-            a, b = in_document[d] + chain._alpha, in_topic[:, i] + chain.urn.pseudo_counts
-            total += np.log(a[i] / a.sum()) + np.log(b[w] / b.sum())
-            in_document[d, i] += 1
-            in_topic[w, i] += 1
-        return total
-
-    assert_allclose(chain.log_likelihood(), by_tokens(topics), rtol=1e-10)
-    chain._topics[0] = 1 - topics[0]
-    chain._count_tokens()
-    assert_allclose(chain.log_likelihood(), by_tokens(chain._topics), rtol=1e-10)
+@pytest.mark.parametrize("at_once", [2, 1000])
+@pytest.mark.parametrize("seeded", [False, True])
+def test_how_well_a_run_fits_the_words(seeded, at_once, monkeypatch):
+    """Token by token: over all topics, from shares of the document and of the words."""
+    monkeypatch.setattr(gibbs, "_TOKENS", at_once)
+    counts, _ = anchored_corpus(3, D=6, V=7)
+    seeds = np.zeros((7, 3))
+    seeds[2, 1] = 4.0
+    run = Chain(counts, 3, np.random.RandomState(3), seeds if seeded else None)
+    run.sweep(6)
+    total = 0.0
+    for d, w in zip(run._docs, run._words, strict=True):
+        p = 0.0
+        for topic in range(3):
+            here, of_topic = run._docs == d, run._topics == topic
+            theta = (np.sum(here & of_topic) + run._alpha) / (here.sum() + 3 * run._alpha)
+            prior = run.urn.pseudo_counts + (seeds[:, topic] if seeded else 0.0)
+            beta = np.sum((run._words == w) & of_topic) + prior[w]
+            p += theta * beta / (of_topic.sum() + prior.sum())
+        total += np.log(p)
+    assert_allclose(run.fit(), total, rtol=1e-5)
 
 
 def learnt(theta, beta, seed=0):
@@ -355,34 +356,54 @@ def test_every_start_knows_the_tokens_of_its_topics(init):
     assert_allclose(found.urn.base.sum(), 1.0)
 
 
-def runs_by_hand(counts, n):
-    seeds = np.random.RandomState(0).randint(2**31, size=n)
-    return [Chain(counts, 3, np.random.RandomState(seed)) for seed in seeds]
+@pytest.fixture
+def runs(monkeypatch):
+    """The Gibbs runs of a start, each of which notes its sweeps and how well it fits whenever somebody asks."""
+    found = []
+
+    class Noted(Chain):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self.sweeps, self.fits = 0, []
+            found.append(self)
+
+        def sweep(self, n_sweeps, n_jobs=None):
+            self.sweeps += n_sweeps
+            return super().sweep(n_sweeps, n_jobs)
+
+        def fit(self):
+            self.fits.append(super().fit())
+            return self.fits[-1]
+
+    monkeypatch.setattr(start, "Chain", Noted)
+    return found
 
 
-def test_gibbs_start_is_the_best_of_its_runs(monkeypatch):
-    """After each round the better half goes on; there are few tokens, so each has twice its sweeps."""
+def test_gibbs_start_is_the_best_of_its_runs(runs):
     counts, _ = anchored_corpus(6, D=40)
-    best = start_from("gibbs", counts)
-    runs = runs_by_hand(counts, start.CHAINS)
-    first = runs[0]
-    for sweeps, left in zip(start.ROUNDS, (start.CHAINS // 2, 1), strict=True):
-        for run in runs:
-            run.sweep(2 * sweeps)
-        runs = sorted(runs, key=lambda run: run.log_likelihood(), reverse=True)[:left]
-    assert runs[0] is not first  # with this corpus; else the first run would do as well
-    runs[0].sweep(2 * start.SWEEPS)
-    assert np.array_equal(best.posterior.lam, runs[0].start().posterior.lam)
+    found = start_from("gibbs", counts)
+    assert len(runs) == start.RUNS
+    asked = [len(run.fits) for run in runs]
+    assert sorted(asked) == [1] * (start.RUNS // 2) + [2] * (start.RUNS // 2)
+    out, on = ([run.fits[0] for run in runs if len(run.fits) == n] for n in (1, 2))
+    assert max(out) <= min(on)  # the better half goes on
+    best = max((run for run in runs if len(run.fits) == 2), key=lambda run: run.fits[1])
+    assert best.sweeps == max(run.sweeps for run in runs)
+    assert best is not runs[0]  # with this corpus; else the first run would do as well
+    assert np.array_equal(found.posterior.lam, best.start().posterior.lam)
 
+
+def test_gibbs_start_of_many_tokens_is_a_single_run(runs, monkeypatch):
     monkeypatch.setattr(start, "MANY_TOKENS", 10)
-    monkeypatch.setattr(start, "FEW_TOKENS", 5)
-    (alone,) = runs_by_hand(counts, 1)
-    alone.sweep(sum(start.ROUNDS) + start.SWEEPS + start.ALONE)
-    assert np.array_equal(start_from("gibbs", counts).posterior.lam, alone.start().posterior.lam)
+    counts, _ = anchored_corpus(6, D=40)
+    found = start_from("gibbs", counts)
+    assert len(runs) == 1
+    assert runs[0].sweeps == max(start.SWEEPS)  # few tokens have many sweeps
+    assert np.array_equal(found.posterior.lam, runs[0].start().posterior.lam)
 
 
 def test_gibbs_start_after_an_interrupt(monkeypatch):
-    """The best of the runs that are done, or the first one as far as it has come."""
+    """The best of the runs, as far as they have come."""
     counts, _ = anchored_corpus(4, D=40)
     whole = Chain.sweep
     for n_before in (0, 2):
@@ -396,9 +417,8 @@ def test_gibbs_start_after_an_interrupt(monkeypatch):
         found = make_start("gibbs", make_problem(counts), 3, np.random.RandomState(0))
         assert not found.complete
         assert len(calls) == n_before + 1
-        done = calls[:n_before] or calls
-        likeliest = max(done, key=Chain.log_likelihood)
-        assert np.array_equal(found.state.posterior.lam, likeliest.start().posterior.lam)
+        best = max(calls, key=Chain.fit)
+        assert np.array_equal(found.state.posterior.lam, best.start().posterior.lam)
 
 
 def test_random_topics_differ():

@@ -33,7 +33,7 @@ def topic_words(
     --------
     >>> from gptm import CTM, Corpus
     >>> from gptm.interop import topic_words
-    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
     >>> model = CTM(n_components=2, random_state=0).fit(corpus)
     >>> sorted(topic_words(model, 2))
     [['coffee', 'beans'], ['tea', 'green']]
@@ -246,7 +246,7 @@ def topic_graph(
     --------
     >>> from gptm import CTM, Corpus
     >>> from gptm.interop import topic_graph
-    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
     >>> graph = topic_graph(CTM(n_components=2, random_state=0).fit(corpus), n_words=2)
     >>> sorted(label for _, label in graph.nodes(data="label"))
     ['coffee, beans', 'tea, green']

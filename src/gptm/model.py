@@ -120,7 +120,7 @@ class CTM(TopicModel):
     Topics can be steered by some of their words:
 
     >>> from gptm import Corpus
-    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
     >>> CTM(2, seed_words={1: ["beans"]}, random_state=0).fit(corpus).topic_words(2)
     [['tea', 'green'], ['coffee', 'beans']]
     """

@@ -70,7 +70,8 @@ class Reading:
         Examples
         --------
         >>> from gptm import CTM, Corpus
-        >>> corpus = Corpus.from_texts(["hot tea, green tea", "hot coffee, coffee beans"] * 5, max_df=1.0)
+        >>> texts = ["hot tea, hot tea, green tea", "hot coffee, hot coffee, coffee beans"] * 20
+        >>> corpus = Corpus.from_texts(texts, max_df=1.0)
         >>> table = CTM(n_components=2, random_state=0).fit(corpus).topics(n_words=2)
         >>> sorted(table["words"])
         ['coffee, hot', 'tea, hot']
@@ -114,7 +115,7 @@ class Reading:
         Examples
         --------
         >>> from gptm import CTM, Corpus
-        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
         >>> model = CTM(n_components=2, random_state=0).fit(corpus)
         >>> tea = model.topics()["words"].str.startswith("tea").idxmax()
         >>> model.representative_documents(tea, 2, corpus=corpus)["text"].tolist()
@@ -183,7 +184,7 @@ class Reading:
         Examples
         --------
         >>> from gptm import CTM, Corpus
-        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
         >>> graph = CTM(n_components=2, random_state=0).fit(corpus).topic_graph(n_words=1)
         >>> sorted(label for _, label in graph.nodes(data="label"))
         ['coffee', 'tea']
@@ -208,7 +209,7 @@ class Reading:
         Examples
         --------
         >>> from gptm import CTM, Corpus
-        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
         >>> sorted(CTM(n_components=2, random_state=0).fit(corpus).topic_words(2))
         [['coffee', 'beans'], ['tea', 'green']]
         """

@@ -19,7 +19,8 @@ from gptm.spectral import spectral_topics
 RUNS = 8  # to begin with; after each of two rounds the better half of them goes on, in the end the best
 MANY_TOKENS = 400_000  # beyond, there is one run
 WORK = 7e7  # tokens drawn in all runs,
-SWEEPS = (200, 1200)  # but not in fewer or more sweeps than that
+SWEEPS = (200, 1200)  # but not in fewer or more sweeps than that,
+PER_TOPIC = 2.5  # nor in fewer than so many for each topic: many topics take long to find their places
 ROUND, LAST = 0.06, 0.28  # of these sweeps: each run's in a round, and those of the best run after that
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
@@ -65,7 +66,9 @@ def make_start(
 def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.RandomState) -> Start:
     """The best of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
     n_tokens = problem.counts.sum()
-    total = int(np.clip(WORK / max(n_tokens, 1.0), *SWEEPS))
+    least, most = SWEEPS
+    least += round(PER_TOPIC * n_components)
+    total = int(np.clip(WORK / max(n_tokens, 1.0), least, max(most, least)))
     several = n_tokens <= MANY_TOKENS
     runs = [
         Chain(problem.counts, n_components, np.random.RandomState(seed), problem.seeds)

@@ -51,7 +51,7 @@ def plot_topic_correlations(
     Examples
     --------
     >>> from gptm import CTM, Corpus, plots
-    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
     >>> ax = plots.plot_topic_correlations(CTM(n_components=2, random_state=0).fit(corpus), n_words=1)
     >>> sorted(text.get_text() for text in ax.texts)
     ['coffee', 'tea']

@@ -55,11 +55,11 @@ def report_data(
     --------
     >>> from gptm import CTM, Corpus
     >>> from gptm.report import report_data
-    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
     >>> model = CTM(n_components=2, random_state=0).fit(corpus)
     >>> data = report_data(model, corpus=corpus)
     >>> data["overview"]["n_documents"], sorted(topic["words"][0] for topic in data["topics"])
-    (10, ['coffee', 'tea'])
+    (40, ['coffee', 'tea'])
     """
     check_is_fitted(model)
     theta = model.doc_topics_
