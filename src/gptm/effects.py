@@ -7,6 +7,7 @@ and to the average training document, as a constant belongs to the overall mean.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from gptm._types import Array
 from gptm.contrasts import contrasts
@@ -18,7 +19,9 @@ from gptm.sampler.state import Part
 
 MANY = 500  # places, from where on what they have in common beside the features is left out
 _PAIRS = 10**6  # of places and documents that shares are averaged over, in one draw
-_FEWEST = 50  # documents of that average
+_FEWEST, _MOST = 50, 4000  # documents of that average
+_OTHERS = 16  # residuals of other documents that each is compared with
+_ROUNDING = 1e-9
 _SEED = 0
 
 
@@ -40,7 +43,7 @@ class Effect(NamedTuple):
     """Of one term at n settings."""
 
     contrast: Band  # of logits
-    share: Band  # of the topic in documents, if all of them had this setting
+    share: Band  # mean proportion of the topic among documents there, all else as it is
 
 
 class Explanation:
@@ -93,27 +96,65 @@ class Explanation:
         everywhere = np.arange(self.bounds[term].n)
         there = self._at_documents(term, everywhere) if places is None else self._at(term, places)
         contrast = self._topics(there - self._average(term))
-        share = self._shares(term, there)
+        share = self._shares(term, places, there)
         return Effect(Band.of(compared(contrast), level), Band.of(compared(share), level))
 
     def _topics(self, X: Array) -> Array:
         """From contrasts to topics, relative to their mean."""
         return np.asarray(X @ self.H.T)
 
-    def _shares(self, term: int, there: Array) -> Array:
-        """(draws, n, K) mean proportions of the documents, had each of them this term's value at each of the places.
+    def _shares(self, term: int, places: Placement | None, there: Array) -> Array:
+        """(draws, n, K) mean proportions of documents at the places, all else as it is.
 
-        All else stays as it is: a document's logits, as drawn, less its own value of the term.
+        Two parts. The first is what the model says: the mean over documents of their proportions, had each of them this
+        term's value at the place. The second is what it leaves: documents that are at a place, or near it, have other
+        proportions than their means and the residuals of all others would give them, because those of the place vary
+        more, say. Documents are weighed by the Bayesian bootstrap, as they are a sample too.
         """
-        draws, n = self.draws, there.shape[1]
-        few = int(np.clip(_PAIRS // max(n, 1), _FEWEST, len(draws.rows)))
-        some = np.linspace(0, len(draws.rows) - 1, min(few, len(draws.rows))).round().astype(int)
-        rest = draws.logits[:, some].astype(np.float64)
-        rest -= self._at_documents(term, draws.rows[some])
+        rows = self._some_rows(there.shape[1])
+        rng = np.random.default_rng(_SEED + 1)
+        near = None if places is None else self._nearness(term, places, rows)
+        at_rows = self._at_documents(term, rows)
+        kept = np.searchsorted(self.draws.rows, rows)
+        total = None if near is None else self._all_terms(rows)
         shares = np.empty((*there.shape[:2], len(self.H)))
-        for s in range(draws.n):
-            shares[s] = mean_softmax(there[s] @ self.H.T, rest[s] @ self.H.T)
-        return shares
+        for s in range(self.draws.n):
+            logits = self.draws.logits[s, kept].astype(np.float64)
+            weights = rng.standard_exponential(len(rows))
+            weights /= weights.sum()
+            rest = (logits - at_rows[s]) @ self.H.T
+            shares[s] = mean_softmax(there[s] @ self.H.T, rest, weights)
+            if near is not None and total is not None:
+                left = self._left(logits, self.draws.mu[s] + total[s], rng)
+                shares[s] += _normalised(near * weights) @ left
+        shares = np.maximum(shares, 0.0)
+        return shares / shares.sum(2, keepdims=True)
+
+    def _some_rows(self, n: int) -> np.ndarray:
+        """Documents that shares are averaged over, fewer where there are many places."""
+        rows = self.draws.rows
+        few = min(int(np.clip(_PAIRS // max(n, 1), _FEWEST, _MOST)), len(rows))
+        return rows[np.linspace(0, len(rows) - 1, few).round().astype(int)]
+
+    def _all_terms(self, rows: np.ndarray) -> Array:
+        """(draws, rows, p) F."""
+        return np.asarray(sum(self._at_documents(term, rows) for term in range(len(self.bounds))))
+
+    def _left(self, logits: Array, means: Array, rng: np.random.Generator) -> Array:
+        """(rows, K) proportions less what they would be on average with other documents' residuals."""
+        residuals = logits - means
+        expected = np.zeros((len(logits), len(self.H)))
+        for _ in range(_OTHERS):
+            expected += softmax((means + rng.permutation(residuals)) @ self.H.T, axis=1)
+        return np.asarray(softmax(logits @ self.H.T, axis=1) - expected / _OTHERS)
+
+    def _nearness(self, term: int, places: Placement, rows: np.ndarray) -> Array | None:
+        """(n, rows) the kernel between places and documents; None where it is not a matter of features."""
+        features = self.bounds[term].structure.features
+        if features is None or places.features is None or places.weights:
+            return None
+        near = np.asarray(places.features.dot(features.take(rows).to_dense().T))
+        return None if (near < -_ROUNDING * np.abs(near).max(initial=0.0)).any() else near
 
     def _at(self, term: int, places: Placement) -> Array:
         """(draws, n, p) of the term at new places."""
@@ -158,18 +199,25 @@ class Explanation:
         return np.asarray(sum(found[1:], found[0]))
 
 
-def mean_softmax(there: Array, rest: Array) -> Array:
-    """(n, K) the mean over documents d of softmax(there[i] + rest[d]).
+def mean_softmax(there: Array, rest: Array, weights: Array) -> Array:
+    """(n, K) the weighted mean over documents d of softmax(there[i] + rest[d]).
 
     Exponentials of sums are products, so the normalisers of all pairs are one matrix product, and their means another.
 
-    >>> mean_softmax(np.zeros((1, 2)), np.log([[1.0, 3.0], [1.0, 1.0]]))
+    >>> mean_softmax(np.zeros((1, 2)), np.log([[1.0, 3.0], [1.0, 1.0]]), np.array([0.5, 0.5]))
     array([[0.375, 0.625]])
     """
     of_place = np.exp(there - there.max(1, keepdims=True))
     of_rest = np.exp(rest - rest.max(1, keepdims=True))
-    inverse = 1.0 / np.maximum(of_place @ of_rest.T, np.finfo(float).tiny)
-    return np.asarray(of_place * (inverse @ of_rest) / len(rest))
+    inverse = weights / np.maximum(of_place @ of_rest.T, np.finfo(float).tiny)
+    return np.asarray(of_place * (inverse @ of_rest))
+
+
+def _normalised(weights: Array) -> Array:
+    """Rows that sum to one; those of places that no document is near stay at zero."""
+    weights = np.maximum(weights, 0.0)
+    total = weights.sum(1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > _ROUNDING)
 
 
 def _by_document(part: Part) -> list[Array]:

@@ -126,8 +126,9 @@ class Explaining:
             One row per topic and setting: term, topic, the columns of the setting (or `document`, a position; a name
             that is taken gets "_at" behind it), then contrast, contrast_low, contrast_high: the term's part of the
             topic's logit, relative to the mean of all topics and to the average training document; and share,
-            share_low, share_high: the mean proportion of the topic over the training documents, had all of them this
-            setting and everything else as it is. Shares of all topics at a setting sum to one.
+            share_low, share_high: the mean proportion of the topic among documents at this setting, each of which
+            counts the same, with other columns as they are over all training documents. Shares of all topics at a
+            setting sum to one.
 
         Notes
         -----
