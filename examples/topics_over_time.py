@@ -34,7 +34,7 @@ def main() -> None:
     words = model.topics(4)["words"]
     for topic in sorted(most_varied, key=lambda i: share[:, i].argmax()):
         axes.plot(grid["date"], 100 * share[:, topic], lw=2, label=words[topic])
-    axes.set(ylabel="expected share of words, %", xlim=(grid["date"].min(), grid["date"].max()))
+    axes.set(ylabel="expected share, %", xlim=(grid["date"].min(), grid["date"].max()))
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, ncols=2, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, 1.32))

@@ -175,39 +175,70 @@ def test_contrasts_and_their_bands_are_those_of_the_draws(name):
 
 def test_a_term_of_two_graphs_at_new_documents():
     graphs = k.Graph("links"), k.Graph("other")
-    model = fit(3.0 * (graphs[0] + graphs[1]) + 1.0 * k.RBF("t"), learn_kernel=False)
+    kernel = 3.0 * (graphs[0] + graphs[1]) + 1.0 * k.RBF("t")
+    model = fit(kernel, learn_kernel=False, max_iter=200)
     at = pd.DataFrame({"links": [[4, 5], [90, 91]], "other": [[40, 41], [7, 8]]})
-    there = 0.0
-    for kernel, drawn in zip(graphs, model._draws.parts[0].graphs, strict=True):
+    Q, draws, there, left = contrasts(K), model._draws, 0.0, 0.0
+    for kernel, drawn in zip(graphs, draws.parts[0].graphs, strict=True):
         bound = kernel.bind(Documents(D, FRAME))
-        rows = bound.cross_gram(bound.read(Documents(2, at)))
-        there = there + rows @ np.linalg.solve(bound.gram(), drawn) - drawn.mean(1, keepdims=True)
-    left = 2.0 * 3.0 * 0.5 * np.sqrt(np.trace(model._draws.B.mean(0)))  # of each document alone
-    mean = there.mean(0) @ contrasts(K).T
-    assert np.abs(values(model.effects(0, at=at)) - mean).max() < left
+        new = bound.read(Documents(2, at))
+        rows = bound.cross_gram(new)
+        gain = np.linalg.solve(bound.gram(), rows.T).T
+        there = there + gain @ drawn - drawn.mean(1, keepdims=True)
+        left = left + 3.0 * (bound.own_gram(new, False) - np.sum(gain * rows, axis=1))
+    # What the links leave open is drawn anew, and all but averages out.
+    spread = np.sqrt(np.outer(left, np.diagonal(Q @ draws.B.mean(0) @ Q.T)) / draws.n)
+    distance = values(model.effects(0, at=at)) - there.mean(0) @ Q.T
+    assert (np.abs(distance) < 4 * spread).all()
+    assert (spread < 0.2 * np.abs(there.mean(0) @ Q.T).max()).all()
 
 
-def test_shares_are_averages_over_documents_all_else_equal(model):
-    """As drawn: every document with its own logits, but for the term."""
-    draws, Q = model._draws, contrasts(K)
-    assert draws.rows.tolist() == list(range(D))
+def shares_by_loops(model, term, rows):
+    """(draws, n, K) mean proportions at settings of training documents, with the random numbers of the library.
+
+    What all documents would have there, and what those near the place have beyond that; documents have random weights.
+    """
+    draws, Q, rng = model._draws, contrasts(K), np.random.default_rng(1)
+    terms = [term_at_documents(model, one) for one in range(len(model.terms_))]
+    near = terms_of(model._bound_kernel)[term].gram()[rows]
+    found = np.empty((draws.n, len(rows), K))
+    for s in range(draws.n):
+        logits, means = draws.logits[s].astype(float), draws.mu[s] + sum(one[s] for one in terms)
+        weights = rng.standard_exponential(D)
+        weights /= weights.sum()
+        expected = np.zeros((D, K))
+        for _ in range(16):
+            expected += softmax((means + rng.permutation(logits - means)) @ Q.T, axis=1) / 16
+        beyond = softmax(logits @ Q.T, axis=1) - expected
+        for i, row in enumerate(rows):
+            there = softmax((logits - terms[term][s] + terms[term][s, row]) @ Q.T, axis=1)
+            local = near[i] * weights
+            found[s, i] = weights @ there + local @ beyond / local.sum()
+    found = np.maximum(found, 0.0)
+    return found / found.sum(2, keepdims=True)
+
+
+def test_shares_are_averages_over_documents_all_else_as_it_is(model):
+    assert model._draws.rows.tolist() == list(range(D))
     for term, column in enumerate(["t", "g"]):
-        table = model.effects(term, at=FRAME[[column]].drop_duplicates()[:7], level=0.8)
-        there = term_at_documents(model, term)
-        first = [
-            np.flatnonzero(FRAME[column] == one)[0] for one in table[column][: len(table) // K]
-        ]
-        found = np.empty((draws.n, len(first), K))
-        for s in range(draws.n):
-            for i, row in enumerate(first):
-                rest = draws.logits[s].astype(float) - there[s]
-                found[s, i] = softmax((rest + there[s, row]) @ Q.T, axis=1).mean(0)
+        settings = FRAME[[column]].drop_duplicates()[:7]
+        table = model.effects(term, at=settings, level=0.8)
+        found = shares_by_loops(model, term, settings.index.to_numpy())
         for name, expected in (
             ("share", found.mean(0)),
             ("share_low", np.quantile(found, 0.1, axis=0)),
             ("share_high", np.quantile(found, 0.9, axis=0)),
         ):
             np.testing.assert_allclose(values(table, name), expected, atol=1e-6)
+
+
+def test_shares_of_groups_are_those_of_their_documents():
+    """Where everything else is alike in all groups: mean proportions of the documents of each."""
+    alone = fit(k.Categorical("g"), max_iter=400)
+    table = alone.effects("g")
+    for level, found in zip("abcd", values(table, "share"), strict=True):
+        members = alone.doc_topics_[(FRAME["g"] == level).to_numpy()]
+        np.testing.assert_allclose(found, members.mean(0), atol=0.03)
 
 
 def test_shares_average_to_those_of_the_corpus(model):

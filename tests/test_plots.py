@@ -637,7 +637,7 @@ def test_real_effects_are_drawn(real):
 def test_real_differences_are_drawn_on_both_sides_of_zero(real):
     ax = plots.plot_effects(real, 1, kind="share", versus="Bio")
     assert ax.get_xlim()[0] < 0 < ax.get_xlim()[1]
-    assert ax.get_xlabel() == "difference in expected share of words"
+    assert ax.get_xlabel() == "difference in mean share of documents"
     ax = plots.plot_effects(real, "date", kind="share", versus=METADATA["date"][20])
     assert ax.get_ylim()[0] < 0 < ax.get_ylim()[1]
 

@@ -428,9 +428,7 @@ def table_distribution(a, n):
 def test_tables(a, n):
     words = 40000
     opened = np.empty(words)
-    _hot.draw_tables(
-        np.uint64(5), 0, np.full((words, 1), float(n)), np.full(words, a), NO_SEEDS, opened
-    )
+    _hot.draw_tables(np.uint64(5), 0, np.full((words, 1), float(n)), np.full(words, a), opened)
     expected = words * table_distribution(a, n)
     seen = np.bincount(opened.astype(int), minlength=n + 1)
     assert len(seen) == n + 1
@@ -445,30 +443,18 @@ def test_tables(a, n):
 def test_tables_of_very_frequent_words(a):
     words, n = 400, 25000
     opened = np.empty(words)
-    _hot.draw_tables(
-        np.uint64(5), 9, np.full((words, 1), float(n)), np.full(words, a), NO_SEEDS, opened
-    )
+    _hot.draw_tables(np.uint64(5), 9, np.full((words, 1), float(n)), np.full(words, a), opened)
     p = a / (a + np.arange(n))
     assert abs(z_scores(opened, p.sum(), (p * (1 - p)).sum())) < 4
 
 
-def test_tables_that_seeds_opened_do_not_count():
-    words, a, seed, n = 20000, 0.8, 2.4, 5
-    opened = np.empty(words)
-    counts, seeds = np.full((words, 1), float(n)), np.full((words, 1), seed)
-    _hot.draw_tables(np.uint64(5), 0, counts, np.full(words, a), seeds, opened)
-    p = a / (a + seed + np.arange(n))  # opened, and by the prior
-    assert abs(z_scores(opened, p.sum(), (p * (1 - p)).sum())) < 4
-
-
-@pytest.mark.parametrize(("tables", "seeds"), [(7, [0.0, 0.0, 0.0]), (2, [4.0, 0.0, 1.0])])
-def test_tau(tables, seeds, monkeypatch):
+@pytest.mark.parametrize("tables", [7, 2])
+def test_tau(tables, monkeypatch):
     monkeypatch.setattr(urn, "RATE", 0.05)
-    n, seeds, rng = np.array([20.0, 5.0, 0.0]), np.array(seeds), np.random.default_rng(0)
+    n, rng = np.array([20.0, 5.0, 0.0]), np.random.default_rng(0)
 
     def density(t):
-        whole = t + seeds
-        return np.exp(tables * np.log(t) - 0.05 * t + np.sum(gammaln(whole) - gammaln(whole + n)))
+        return np.exp(tables * np.log(t) - 0.05 * t + np.sum(gammaln(t) - gammaln(t + n)))
 
     moments = [
         quad(lambda x, m=m: density(np.exp(x)) * np.exp(x) * x**m, -12, 8, limit=200)[0]
@@ -476,7 +462,7 @@ def test_tau(tables, seeds, monkeypatch):
     ]
     chain, tau = [], 3.0
     for _ in range(8000):
-        tau = urn.draw_tau(tau, float(tables), n, seeds, rng)
+        tau = urn.draw_tau(tau, float(tables), n, rng)
         chain.append([np.log(tau), np.log(tau) ** 2])
     z = (np.mean(chain, 0) - np.array(moments[1:]) / moments[0]) / batch_errors(np.array(chain))
     assert np.abs(z).max() < 4
@@ -509,7 +495,7 @@ def test_urn(monkeypatch):
     counts = np.array([[6.0, 1.0], [2.0, 5.0]])
     rng, now, chain = np.random.default_rng(1), Urn(2.0, np.array([0.5, 0.5]), 1.0), []
     for _ in range(10000):
-        now = urn.draw_urn(counts, now, np.zeros((0, 2)), rng, 1)
+        now = urn.draw_urn(counts, now, rng, 1)
         chain.append([now.base[0], now.base[0] ** 2, np.log(now.tau), np.log(now.even)])
     chain = np.array(chain)
     m, t, a = np.meshgrid(
@@ -1147,7 +1133,7 @@ def degrees_off_by_three(monkeypatch):
 
 
 def one_table_for_every_word(monkeypatch):
-    def wrong(key, first, counts, prior, seeds, out):
+    def wrong(key, first, counts, prior, out):
         out[:] = (counts > 0).sum(1)
 
     monkeypatch.setattr(_hot, "draw_tables", wrong)

@@ -486,8 +486,10 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _tell_of_chains(self, table: pd.DataFrame) -> None:
         """Warn where the draws are too few, or still on their way, for the error bars to be trusted."""
         told = table.loc[table["quantity"] == "effect"]
-        if len(told) and (told["ess"].min() < FEWEST_DRAWS or told["rhat"].max() > FARTHEST_RHAT):
-            ess, rhat = told["ess"].min(), told["rhat"].max()
+        if not len(told):
+            return
+        ess, rhat = np.nan_to_num(float(told["ess"].min())), float(told["rhat"].max())
+        if ess < FEWEST_DRAWS or not rhat <= FARTHEST_RHAT:
             warn(
                 f"the chain is short for error bars: after {self.n_iter_} sweeps a typical effect has {ess:.0f} "
                 f"effective draws and R-hat {rhat:.2f} (diagnostics_ has all). Topics and predictions are usable; "

@@ -45,7 +45,8 @@ def to_topics(S: Array) -> Array:
     p = len(S)
     H = contrasts(p + 1)
     common = np.trace(S) / p if p else 1.0
-    return np.asarray(H @ S @ H.T + common / (p + 1))
+    covariance = H @ S @ H.T + common / (p + 1)
+    return np.asarray(0.5 * (covariance + covariance.T))
 
 
 def centred(eta: Array) -> Array:

@@ -124,7 +124,10 @@ class Chain:
         """A step for the topics' prior, and one for the documents': with one that is too sparse, EM or a chain of
         logistic-normal topics would start with documents that are much too far apart."""
         K = self._shape[2]
-        self.urn = draw_urn(self._word_topic[:, :K], self.urn, self._seeds, self._rng, n_jobs)
+        counts = self._word_topic[:, :K].astype(np.float64)
+        if len(self._seeds):
+            counts += self._seeds
+        self.urn = draw_urn(counts, self.urn, self._rng, n_jobs)
         in_document = self._doc_topic[:, :K]
         self._alpha = draw_concentration(self._alpha, in_document, self._rng, ALPHA_RATE)
 

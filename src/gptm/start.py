@@ -20,8 +20,13 @@ RUNS = 8  # to begin with; after each of two rounds the better half of them goes
 MANY_TOKENS = 400_000  # beyond, there is one run
 WORK = 7e7  # tokens drawn in all runs,
 SWEEPS = (200, 1200)  # but not in fewer or more sweeps than that,
-PER_TOPIC = 2.5  # nor in fewer than so many for each topic: many topics take long to find their places
-ROUND, LAST = 0.06, 0.28  # of these sweeps: each run's in a round, and those of the best run after that
+PER_TOPIC = (
+    2.5  # nor in fewer than so many for each topic: many topics take long to find their places
+)
+ROUND, LAST = (
+    0.06,
+    0.28,
+)  # of these sweeps: each run's in a round, and those of the best run after that
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 

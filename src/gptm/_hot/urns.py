@@ -24,36 +24,23 @@ def draw_gammas(key, first, counts, prior, seeds, out):
 
 
 @loop()
-def draw_tables(key, first, counts, prior, seeds, out):
+def draw_tables(key, first, counts, prior, out):
     """Fill `out` (n,) with the tables that a word's occurrences opened in all topics together (Antoniak).
 
-    Occurrence i opens one with probability a / (a + i), a = prior + seeds; it counts unless the seeds opened it.
+    Occurrence i opens one with probability a / (a + i), a = prior.
     """
     for w in range(counts.shape[0]):
-        state, opened = stream(key, first + w), 0.0
+        state, tables, a = stream(key, first + w), 0.0, prior[w]
         for k in range(counts.shape[1]):
-            extra = seeds[w, k] if seeds.shape[0] > 0 else 0.0
-            a, n = prior[w] + extra, int(counts[w, k] + 0.5)
-            tables = 0.0
+            n = int(counts[w, k] + 0.5)
             for i in range(min(n, _ONE_BY_ONE)):
-                if i == 0:
-                    tables += 1.0
-                    continue
                 state, u = uniform(state)
                 if u * (a + i) < a:
                     tables += 1.0
             if n > _ONE_BY_ONE:
                 state, u = uniform(state)
                 tables += math.floor(a * math.log((a + n) / (a + _ONE_BY_ONE)) + u)
-            if extra > 0.0:
-                kept = 0.0
-                for _ in range(int(tables)):
-                    state, u = uniform(state)
-                    if u * a < prior[w]:
-                        kept += 1.0
-                tables = kept
-            opened += tables
-        out[w] = opened
+        out[w] = tables
 
 
 @loop()

@@ -44,6 +44,7 @@ _PHRASES = (
     (r"\binference='(\w+)'", r"--inference \1"),
     (r"^(at|versus)= must have (.*) Where one is not known, give None\.", r"--\1 must have \2"),
     (r" Fit again with warm_start=True to go on from it\.", ""),
+    (r" \(diagnostics_ has all\)", ""),
 )
 
 

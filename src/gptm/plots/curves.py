@@ -18,7 +18,7 @@ from gptm.plots.canvas import (
     tidy,
 )
 
-VALUE_LABELS = {"contrast": "contrast (logits)", "share": "expected share of words"}
+VALUE_LABELS = {"contrast": "contrast (logits)", "share": "mean share of documents"}
 
 
 def draw_curves(

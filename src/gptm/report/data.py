@@ -136,10 +136,10 @@ def _diagnostics(model: Any) -> list[dict[str, Any]]:
     return [
         {
             "quantity": row.quantity.replace("_", "-"),
-            "ess": round(row.ess),
+            "ess": f"{row.ess:.0f}",
             "rhat": f"{row.rhat:.2f}",
         }
-        for row in model.diagnostics_.itertuples()
+        for row in model.diagnostics_.dropna().itertuples()  # of three sweeps there is nothing to say
     ]
 
 

@@ -88,7 +88,7 @@ def run_chains(
                 ordered_map(lambda one, check: one.run(check), runs, problem.n_jobs)
         except KeyboardInterrupt:
             reason = "interrupt"
-        chains = [run.chain(old) for run, old in zip(runs, before, strict=True)]
+        chains = _after(runs, before)
         if runs[0].stopped and reason != "interrupt":
             reason = "callback"
         if reason in ("interrupt", "callback"):
@@ -146,9 +146,20 @@ class _Stage:
                 self.stopped = True
                 return
 
-    def chain(self, before: Chain) -> Chain:
-        """After the stage. One that was cut short has less to say than the one before, unless it got far enough."""
-        kept = self.kept
-        short = kept is None or (before.kept is not None and 4 * kept.n < before.kept.n)
-        trace = (*before.trace, *self.trace)
-        return Chain(self.seed, self.state, before.kept if short else kept, trace)
+    @property
+    def drawn(self) -> int:
+        return 0 if self.kept is None else self.kept.n
+
+
+def _after(runs: list[_Stage], before: list[Chain]) -> list[Chain]:
+    """The chains after a stage, with its draws, or those of the stage before where it was cut short.
+
+    Draws of all chains are of one stage, as they are of one kernel; a chain that has none then is left out.
+    """
+    fewest = min(run.drawn for run in runs)
+    short = any(one.kept is not None and 4 * fewest < one.kept.n for one in before)
+    chains = [
+        Chain(run.seed, run.state, one.kept if short else run.kept, (*one.trace, *run.trace))
+        for run, one in zip(runs, before, strict=True)
+    ]
+    return [one for one in chains if one.kept is not None] or chains[:1]

@@ -8,6 +8,7 @@ from gptm.sampler.align import alignments
 from gptm.sampler.diagnostics import effective_size, split_rhat
 from gptm.sampler.kept import Kept
 
+QUANTITIES = ("log_density", "share", "effect")  # that chains are judged by
 RHAT = 1.05  # beyond which chains, or halves of one, tell different stories
 
 
@@ -51,7 +52,7 @@ def settled(kept: list[Kept], target: float) -> bool:
 
     Of many topics some mix slowly for as long as anybody waits, so that the median one counts; tables show the worst.
     """
-    if min(one.n for one in kept) < target:  # saves the work where it cannot be
+    if not kept or min(one.n for one in kept) < target:  # saves the work where it cannot be
         return False
     table = diagnostics_table(watched(kept))
     return bool((table["ess"] >= target).all() and (table["rhat"] <= RHAT).all())

@@ -19,8 +19,9 @@ from gptm.means import diagonalise
 from gptm.operators import Structure, solved_variances
 from gptm.sampler.state import Part, State
 
-
-EVERY = 3  # sweeps between two draws of F over graphs, which take long: tokens mix more slowly anyway
+EVERY = (
+    3  # sweeps between two draws of F over graphs, which take long: tokens mix more slowly anyway
+)
 
 
 class White(NamedTuple):
@@ -34,7 +35,7 @@ class White(NamedTuple):
 def draw_means(problem: Problem, state: State, rng: np.random.Generator) -> State:
     """mu with a flat prior, and F, given the documents' logits."""
     U = state.eta @ contrasts(state.K)
-    if problem.coregionalization == "none" or not state.B.any():
+    if problem.coregionalization == "none" or state.K < 2:
         return _draw_mu(problem, state, U, rng)
     structures = term_structures(problem, state)
     costly = any(part.graphs for part in structures)

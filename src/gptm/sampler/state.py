@@ -47,3 +47,13 @@ class State(NamedTuple):
     @property
     def K(self) -> int:
         return self.eta.shape[1]
+
+    @property
+    def bound(self) -> float:
+        """What traces show, under the name that it has in EM, for callbacks."""
+        return self.log_density
+
+    @property
+    def components(self) -> Array:
+        """(K, V) topics as drawn, rows sum to one."""
+        return np.asarray(self.beta_T[:, : self.K].T, dtype=np.float64)

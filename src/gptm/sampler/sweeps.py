@@ -21,6 +21,7 @@ from gptm.sampler.state import State
 from gptm.sampler.topics import draw_prior, draw_topics
 from gptm.start import Start
 
+WEAKEST = 1e-3  # strength of a kernel beside the documents' own variance, where a chain starts
 Step = Callable[[Problem, State, np.random.Generator], State]
 
 
@@ -63,6 +64,9 @@ def first_state(problem: Problem, start: Start) -> State:
     counts = _hot.padded_zeros(len(start.word_topic), K)
     counts[:, :K] = start.word_topic
     H, p, lam = contrasts(K), K - 1, begin.posterior.lam
+    S, B, strength = to_contrasts(begin.Sigma), to_contrasts(begin.B), begin.strength
+    if problem.coregionalization != "none":  # from nothing at all a chain would not start
+        B, strength = B + WEAKEST * np.diag(np.diagonal(S)), max(strength, WEAKEST)
     return State(
         counts=counts,
         urn=start.urn,
@@ -73,9 +77,9 @@ def first_state(problem: Problem, start: Start) -> State:
         parts=(),
         energy=np.zeros((p, p)),
         dimension=0,
-        S=to_contrasts(begin.Sigma),
-        B=to_contrasts(begin.B),
-        strength=begin.strength,
+        S=S,
+        B=B,
+        strength=strength,
         terms=begin.terms,
         operator=begin.operator,
         shares=np.full(K, 1.0 / K),

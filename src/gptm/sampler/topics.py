@@ -50,8 +50,9 @@ def draw_prior(problem: Problem, state: State, rng: np.random.Generator) -> Stat
     """The topics' common prior given the topics of all tokens."""
     if state.sweep % EVERY:
         return state
-    counts, seeds = state.counts[:, : state.K], seeds_of(problem, state.K)
-    return state._replace(urn=draw_urn(counts, state.urn, seeds, rng, problem.n_jobs))
+    counts = state.counts[:, : state.K]
+    counts = counts if problem.seeds is None else counts + problem.seeds
+    return state._replace(urn=draw_urn(counts, state.urn, rng, problem.n_jobs))
 
 
 def expected_topics(problem: Problem, state: State, out: Array) -> None:

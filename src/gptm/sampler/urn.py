@@ -48,34 +48,30 @@ def random_key(rng: np.random.Generator) -> np.uint64:
     return np.uint64(rng.integers(2**63))
 
 
-def draw_urn(
-    counts: Array, urn: Urn, seeds: Array, rng: np.random.Generator, n_jobs: int | None
-) -> Urn:
+def draw_urn(counts: Array, urn: Urn, rng: np.random.Generator, n_jobs: int | None) -> Urn:
     """The urn given counts (V, K) of words in topics, by its tables (Antoniak): each stands for a draw from m.
 
-    `seeds` are pseudo-counts (V, K) beside those of the urn, or (0, K).
+    Seed words count as if they had been seen: what they add to a topic is not the urn's to explain.
     """
     key, prior, opened = random_key(rng), urn.pseudo_counts, np.empty(len(urn.base))
 
     def run(rows: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
-        own = seeds[rows] if len(seeds) else seeds
-        _hot.draw_tables(key, rows.start, counts[rows], prior[rows], own, opened[rows])
+        _hot.draw_tables(key, rows.start, counts[rows], prior[rows], opened[rows])
 
     ordered_map(run, blocks(0, len(opened), ROWS), n_jobs)
-    tau = draw_tau(urn.tau, float(opened.sum()), counts.sum(0), seeds.sum(0), rng)
+    tau = draw_tau(urn.tau, float(opened.sum()), counts.sum(0), rng)
     even = draw_even(urn.even, opened, rng)
     base = rng.standard_gamma(opened + even)
     base = np.maximum(base / base.sum(), _LEAST)
     return Urn(tau, base / base.sum(), even)
 
 
-def draw_tau(tau: float, tables: float, n: Array, seeds: Array, rng: np.random.Generator) -> float:
+def draw_tau(tau: float, tables: float, n: Array, rng: np.random.Generator) -> float:
     """tau given the number of tables and the topics' sizes n (K,): tau^tables times a Dirichlet's normalisers."""
 
     def log_density(x: float) -> float:
-        there = np.exp(x) + seeds
-        normalisers = (gammaln(there) - gammaln(there + n)).sum()
+        normalisers = (gammaln(np.exp(x)) - gammaln(np.exp(x) + n)).sum()
         return float((tables + 1.0) * x - RATE * np.exp(x) + normalisers)
 
     return float(np.exp(slice_step(log_density, np.log(tau), rng)))

@@ -60,7 +60,7 @@ function graphOf(width, least) {
       tabindex: "0",
       "data-topic": i,
       "aria-pressed": String(chosen),
-      "aria-label": `Topic ${topicName(i)}, ${percent(topic.share)} of all words`,
+      "aria-label": `Topic ${topicName(i)}, ${percent(topic.share)} of an average document`,
       onclick: () => chooseNode(i),
       onkeydown: (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;

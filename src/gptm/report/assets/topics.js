@@ -63,7 +63,7 @@ function showTopic(announce) {
   byId("topic-name").textContent = topicName(topic.topic);
   byId("topic-again").textContent = topicName(topic.topic);
   const facts = [
-    ["share of all words", percent(topic.share)],
+    ["mean share of documents", percent(topic.share)],
     ["coherence", decimal(topic.coherence)],
     ["exclusivity", decimal(topic.exclusivity)],
   ];
@@ -78,7 +78,7 @@ function showTopic(announce) {
   );
   if (!announce) return;
   byId("announce").textContent =
-    state.topic === null ? "All topics are shown." : `Topic ${topicName(topic.topic)} is chosen: ${percent(topic.share)} of all words. It is marked in all charts.`;
+    state.topic === null ? "All topics are shown." : `Topic ${topicName(topic.topic)} is chosen: ${percent(topic.share)} of an average document. It is marked in all charts.`;
 }
 
 // Relevance is lambda log p(w | k) + (1 - lambda) log(p(w | k) / p(w)).
