@@ -2,10 +2,21 @@
 
 import pytest
 
+SHORT = {"gptm.sampler.chains.SWEEPS": (40, 40), "gptm.start.SWEEPS": (100, 200)}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def short_chains():
+    """Chains and starts of few sweeps: most tests are about something else."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, sweeps in SHORT.items():
+            patch.setattr(name, sweeps)
+        yield
+
 
 @pytest.fixture(autouse=True)
-def short_chains(request, monkeypatch):
-    """Chains and starts of few sweeps unless a test asks for the usual length: most are about something else."""
-    if "full_chains" not in request.keywords:
-        monkeypatch.setattr("gptm.sampler.chains.SWEEPS", (40, 40))
-        monkeypatch.setattr("gptm.start.SWEEPS", (100, 200))
+def full_chains(request, monkeypatch):
+    """The usual lengths for a test that asks for them."""
+    if "full_chains" in request.keywords:
+        monkeypatch.setattr("gptm.sampler.chains.SWEEPS", (200, 2000))
+        monkeypatch.setattr("gptm.start.SWEEPS", (200, 1200))

@@ -595,7 +595,7 @@ def test_fit_leaves_the_data_alone():
 
 
 @pytest.mark.parametrize("seed", [2, 4])
-@pytest.mark.parametrize(("inference", "max_iter"), [("sampling", 200), ("variational", 1000)])
+@pytest.mark.parametrize(("inference", "max_iter"), [("sampling", 600), ("variational", 1000)])
 def test_recovers_topics_covariance_and_means_of_a_sampled_corpus(inference, max_iter, seed):
     D, V, K = 300, 60, 3
     rng = np.random.RandomState(seed)

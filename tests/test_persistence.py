@@ -872,7 +872,8 @@ def test_a_matrix_is_written_once(tmp_path):
     counts = np.random.default_rng(0).poisson(1.0, (n, V))
     model = quietly(GPTM(2, kernel=similarity, random_state=0, tol=1e-2).fit, counts)
     model.save(tmp_path / "model.gptm")
-    assert (tmp_path / "model.gptm").stat().st_size < 1.5 * similarity.nbytes
+    # Once, and its eigenvectors in single precision, which draws of weights belong to.
+    assert (tmp_path / "model.gptm").stat().st_size < 1.8 * similarity.nbytes
 
 
 # Files that carry their documents

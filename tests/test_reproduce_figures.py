@@ -67,7 +67,7 @@ def done(experiment, settings):
 # Labels.
 
 
-@pytest.mark.parametrize("model", ["map", "variational", "alike", "ctm"])
+@pytest.mark.parametrize("model", ["map", "sampling", "alike", "ctm"])
 def test_labels_of_test_documents_change_nothing(documents, model):
     """Bit for bit: places of all documents, and what the SVM says of the unlabelled ones."""
     known = embeddings.draw_labelled(documents.labels, 12, seed=0)
@@ -83,7 +83,7 @@ def test_labels_of_test_documents_change_nothing(documents, model):
     assert_array_equal(found[0][1], found[1][1])
 
 
-@pytest.mark.parametrize("model", ["map", "variational"])
+@pytest.mark.parametrize("model", ["map", "sampling"])
 def test_labels_of_training_documents_do_change_places(documents, model):
     """Else the test above would say nothing."""
     known = embeddings.draw_labelled(documents.labels, 12, seed=0)

@@ -849,6 +849,7 @@ def sweep_documents(cuts, key=5):
             np.uint64(key),
             np.zeros((b - a, K)),
             documents.precision_of(state.S),
+            1,
             state.beta_T,
             eta[a:b],
             tally,

@@ -68,7 +68,7 @@ def test_a_seeded_topic_is_the_one_its_words_are_from(model, init):
     """Whatever the start, the topic of the seeds is where the user wants it."""
     for place, true in ((3, 0), (1, 4)):
         seeds = {place: words_of(OWN[true])}
-        found = fitted(model.set_params(init=init, seed_words=seeds)).components_
+        found = fitted(clone(model).set_params(init=init, seed_words=seeds)).components_
         overlaps = [overlap(found[place], beta) for beta in BETA]
         assert np.argmax(overlaps) == true
         assert overlaps[true] > 0.7
@@ -98,7 +98,7 @@ def test_more_weight_makes_seeds_more_probable():
         fitted(
             CTM(K, seed_words={0: [*words_of(friends), WORDS[stranger]]}, seed_weight=weight)
         ).components_[0, stranger]
-        for weight in (0.01, 1.0, 20.0)
+        for weight in (2.0, 5.0, 20.0)  # with less, topic 0 need not be that of the friends
     ]
     assert probability[0] < probability[1] < probability[2]
 
@@ -122,7 +122,9 @@ def test_the_bound_never_falls(name):
     model = MODELS[name]
     for weight in (0.1, 2.0, 50.0):
         seeds = {0: words_of(OWN[1]), 4: words_of(OWN[2])}
-        bound = fitted(model.set_params(init="gibbs", seed_words=seeds, seed_weight=weight)).bound_
+        bound = fitted(
+            clone(model).set_params(init="gibbs", seed_words=seeds, seed_weight=weight)
+        ).bound_
         assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all()
 
 
@@ -289,7 +291,7 @@ def test_names_are_good_wherever_a_topic_is_named():
     from gptm.report import report_data
 
     seeds = {2: words_of(OWN[2]), "war": words_of(OWN[0]), "2": words_of(OWN[1])}
-    model = fitted(MODELS["GPTM"].set_params(seed_words=seeds), CORPUS)
+    model = fitted(clone(MODELS["GPTM"]).set_params(seed_words=seeds), CORPUS)
     assert model.topic_names_ == ["war", "2", None, None, None]
     assert_frame_equal(model.effects("t", "war", at=[0.5]), model.effects("t", 0, at=[0.5]))
     both = model.effects("t", topic=["2", 2], at=[0.5])
@@ -341,7 +343,7 @@ def test_files_keep_the_seeds(model, tmp_path):
         4: (5, np.int64(6)),
         0: "word07",
     }
-    model = fitted(model.set_params(init="gibbs", seed_words=seeds, seed_weight=0.7))
+    model = fitted(clone(model).set_params(init="gibbs", seed_words=seeds, seed_weight=0.7))
     model.save(tmp_path / "model.gptm")
     loaded = gptm.load(tmp_path / "model.gptm")
     assert loaded.seed_weight == 0.7

@@ -286,6 +286,7 @@ def search(estimator, grid, backend=None, **options):
         return found.fit(corpus)
 
 
+@pytest.mark.full_chains  # other processes have the usual length
 @pytest.mark.parametrize(
     "grid",
     [{"n_components": [1, 2, 3]}, {"kernel__length_scale": [0.1, 5.0, 50.0]}],

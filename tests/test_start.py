@@ -110,7 +110,7 @@ def test_gibbs_depends_on_the_seed_and_not_on_threads():
 def test_gibbs_conserves_tokens(monkeypatch, min_shard):
     """Over any number of shards: each word and each document keeps its tokens."""
     monkeypatch.setattr(gibbs, "MIN_SHARD", min_shard)
-    counts, _ = anchored_corpus(1, D=40)
+    counts, _ = anchored_corpus(7, D=40)
     found = gibbs_run(counts, n_sweeps=7)
     assert np.array_equal(found.word_topic.sum(axis=1), tokens_of(counts))
     assert found.word_topic.min() >= 0
@@ -283,7 +283,7 @@ def test_gibbs_start_does_not_depend_on_threads():
 
 
 def test_sweeps_of_a_chain_add_up():
-    counts, _ = anchored_corpus(4, D=40)
+    counts, _ = anchored_corpus(7, D=40)
     chain = Chain(counts, 3, np.random.RandomState(0))
     chain.sweep(4)
     chain.sweep(3)
@@ -344,7 +344,7 @@ def test_gibbs_learns_how_alike_topics_are():
 @pytest.mark.parametrize("init", INITS)
 def test_every_start_knows_the_tokens_of_its_topics(init):
     """Counted, or where only topics are known, as many in each."""
-    counts, _ = anchored_corpus(4, D=40)
+    counts, _ = anchored_corpus(7, D=40)
     given = np.random.default_rng(0).dirichlet(np.ones(30), 3) if init == "array" else init
     found = make_start(given, make_problem(counts), 3, np.random.RandomState(0))
     assert found.complete
@@ -380,7 +380,7 @@ def runs(monkeypatch):
 
 
 def test_gibbs_start_is_the_best_of_its_runs(runs):
-    counts, _ = anchored_corpus(6, D=40)
+    counts, _ = anchored_corpus(7, D=40)
     found = start_from("gibbs", counts)
     assert len(runs) == start.RUNS
     asked = [len(run.fits) for run in runs]
@@ -395,7 +395,7 @@ def test_gibbs_start_is_the_best_of_its_runs(runs):
 
 def test_gibbs_start_of_many_tokens_is_a_single_run(runs, monkeypatch):
     monkeypatch.setattr(start, "MANY_TOKENS", 10)
-    counts, _ = anchored_corpus(6, D=40)
+    counts, _ = anchored_corpus(7, D=40)
     found = start_from("gibbs", counts)
     assert len(runs) == 1
     assert runs[0].sweeps == max(start.SWEEPS)  # few tokens have many sweeps
@@ -404,7 +404,7 @@ def test_gibbs_start_of_many_tokens_is_a_single_run(runs, monkeypatch):
 
 def test_gibbs_start_after_an_interrupt(monkeypatch):
     """The best of the runs, as far as they have come."""
-    counts, _ = anchored_corpus(4, D=40)
+    counts, _ = anchored_corpus(7, D=40)
     whole = Chain.sweep
     for n_before in (0, 2):
         calls = []

@@ -488,11 +488,14 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         told = table.loc[table["quantity"] == "effect"]
         if not len(told):
             return
-        ess, rhat = np.nan_to_num(float(told["ess"].min())), float(told["rhat"].max())
-        if ess < FEWEST_DRAWS or not rhat <= FARTHEST_RHAT:
+        ess, rhat = float(told["ess"].min()), float(told["rhat"].max())
+        if not (ess >= FEWEST_DRAWS and rhat <= FARTHEST_RHAT):
+            known = (
+                f"{ess:.0f} effective draws and R-hat {rhat:.2f}" if ess == ess else "too few draws"
+            )
             warn(
-                f"the chain is short for error bars: after {self.n_iter_} sweeps a typical effect has {ess:.0f} "
-                f"effective draws and R-hat {rhat:.2f} (diagnostics_ has all). Topics and predictions are usable; "
+                f"the chain is short for error bars: after {self.n_iter_} sweeps a typical effect has {known} "
+                "(diagnostics_ has all). Topics and predictions are usable; "
                 f"bands of effects may be too narrow. Increase max_iter to {4 * self.n_iter_} for them.",
                 ConvergenceWarning,
             )

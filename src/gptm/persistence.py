@@ -227,9 +227,9 @@ def _read(
 
 def _restore_model(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     model = _restore(header, tensors)
-    _check_shapes(model)
-    if model._draws is not None and model._draws.parts:
-        with computing(1):  # as in a fit
+    with computing(1):  # as in a fit, so that eigenvectors are the same
+        _check_shapes(model)
+        if model._draws is not None and model._draws.parts:
             model._draws = _in_own_basis(model._draws, model._bound_kernel, tensors)
     model.components_ = word_by_word(model.components_)
     return model
@@ -329,7 +329,7 @@ def _anchors(draws: Draws, bound: BoundKernel) -> dict[str, np.ndarray]:
         structure = term.structure
         if structure.features is not None and _turns(structure):
             Phi = structure.features.take(_anchor_rows(structure)).to_dense()
-            found[f"{_ANCHOR}{number}"] = np.ascontiguousarray(Phi)
+            found[f"{_ANCHOR}{number}"] = Phi.astype(np.float32)
     return found
 
 
@@ -348,8 +348,8 @@ def _in_own_basis(draws: Draws, bound: BoundKernel, tensors: dict[str, np.ndarra
         there = tensors[f"{_ANCHOR}{number}"]
         if here.shape != there.shape:
             raise ValueError("draws of the kernel's terms do not fit the kernel")
-        if not np.array_equal(here, there):
-            turn = np.linalg.lstsq(here, there, rcond=1e-10)[0]
+        if not np.allclose(here, there, rtol=0.0, atol=1e-5 * np.abs(there).max(initial=0.0)):
+            turn = np.linalg.lstsq(here, there, rcond=1e-6)[0]
             weights = np.einsum("qr,srp->sqp", turn, part.weights)
             parts[number] = part._replace(weights=weights.astype(np.float32))
     return draws._replace(parts=tuple(parts))

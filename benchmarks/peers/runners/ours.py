@@ -11,7 +11,9 @@ from gptm import CTM
 PACKAGE = "gptm"
 WARM_UP: dict[str, Any] = {"max_iter": 3}
 # The quick way to proportions; points take longer and predict better, see benchmarks/README.md.
-INFERENCE = tuple({"doc_points": 0, "doc_tol": tol} for tol in (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 1e-3, 1e-7))
+INFERENCE = tuple(
+    {"doc_points": 0, "doc_tol": tol} for tol in (5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.01, 1e-3, 1e-7)
+)
 
 
 def fit(

@@ -334,7 +334,7 @@ def _claims_of_figure3(
     cases: Mapping[tuple[str, str], Case], settings: Settings
 ) -> Iterator[Claim]:
     for other, rival in (("ctm", "CTM"), ("gplvm", "GPLVM")):
-        for inference, model in (("map", "map"), ("variational", "smooth")):
+        for inference, model in (("map", "map"), ("sampling", "smooth")):
             yield _claim(
                 f"Figure 3: GPTM-NN separates the classes better than {rival}.",
                 {

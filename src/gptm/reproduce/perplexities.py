@@ -20,7 +20,7 @@ SCORES = {
     "completion_20": "completion, 20 % seen",
     "completion_5": "completion, 5 % seen",
 }
-INFERENCES = {"map": "the paper's inference", "variational": "the default inference"}
+INFERENCES = {"map": "the paper's inference", "sampling": "the default inference"}
 
 
 class Column(NamedTuple):

@@ -21,7 +21,7 @@ from gptm.predict import held_out_bounds
 from gptm.reproduce.data import Documents, available, load_set
 from gptm.reproduce.jobs import Job, Settings
 
-Inference = Literal["map", "variational"]
+Inference = Literal["map", "sampling"]
 Score = Literal["conditional", "joint", "completion_50"]
 
 N_TOPICS = 3
@@ -37,7 +37,7 @@ class Variant(NamedTuple):
 
     kernel: Literal["none", "ki", "ml", "nn", "smooth"]
     covariance: Literal["full", "identity"] = "full"
-    inference: Inference = "variational"
+    inference: Inference = "sampling"
     coregionalization: Literal["identity", "shared", "free"] = "free"
     tuned_by: Score | None = None  # the kernel's parameters; None: as they are, or learnt
     unit: bool = False  # the kernel scaled to a mean variance of one, which the identity has

@@ -58,7 +58,7 @@ def _parts() -> Iterator[_Part]:
         yield _Part("map", score, columns, (*pairs, ("ML", "identity"), ("NN", "identity")))
     for score in scores:
         smooth = (("NN smooth", "CTM"), ("NN smooth", "ML"))
-        yield _Part("variational", score, (_CTM, *_learnt("free")), pairs + smooth)
+        yield _Part("sampling", score, (_CTM, *_learnt("free")), pairs + smooth)
 
 
 def _learnt(coregionalization: Any) -> tuple[Column, ...]:

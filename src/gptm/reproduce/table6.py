@@ -65,9 +65,9 @@ def _parts() -> Iterator[_Part]:
     yield _Part("map", "joint", tuple(_columns("map", "joint")))
     yield _Part("map", "joint", tuple(_columns("map", None)), unit=True)
     yield _Part("map", "completion_50", tuple(_columns("map", "completion_50")))
-    learnt = tuple(_columns("variational", None))
-    yield _Part("variational", "joint", learnt)
-    yield _Part("variational", "completion_50", learnt)
+    learnt = tuple(_columns("sampling", None))
+    yield _Part("sampling", "joint", learnt)
+    yield _Part("sampling", "completion_50", learnt)
 
 
 def _columns(inference: str, score: Score | None) -> Iterator[Column]:
@@ -121,7 +121,7 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
             tuned = [column for column in part.columns if column.variant.tuned_by is not None]
             chosen = choices(results, tuned, sets)
             text.append(f"Kernels as tuned by {SCORES[part.score]}: {chosen}.")
-        if part.inference == "variational" and density:
+        if part.inference == "sampling" and density:
             text.append(_LEARNT)
             continue
         text += [

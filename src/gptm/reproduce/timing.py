@@ -42,7 +42,7 @@ STEP_NAMES = {
 FIT_NAMES = {
     "ctm": "CTM",
     "map": "GPTM, paper's inference",
-    "variational": "GPTM, default inference",
+    "sampling": "GPTM, default inference",
 }
 
 
@@ -99,7 +99,7 @@ def time_fit(settings: Settings, n_documents: int) -> dict[str, Any]:
     models = {
         "ctm": CTM(N_TOPICS, **common),
         "map": GPTM(N_TOPICS, kernel=_kernel(), **paper, **common),
-        "variational": GPTM(N_TOPICS, kernel=_kernel(), **common),
+        "sampling": GPTM(N_TOPICS, kernel=_kernel(), **common),
     }
     seconds = {}
     for name, model in models.items():

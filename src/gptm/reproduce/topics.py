@@ -37,7 +37,7 @@ _MODELS = {
     "GPTM-ML (map)": paper_variant("ml", tuned_by="completion_50"),
 }
 _SHOWN = {
-    "variational": ("CTM", "GPTM-NN", "GPTM-ML"),
+    "sampling": ("CTM", "GPTM-NN", "GPTM-ML"),
     "map": ("CTM", "GPTM-NN (map)", "GPTM-ML (map)"),
 }
 

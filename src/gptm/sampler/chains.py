@@ -75,8 +75,8 @@ def run_chains(
     """
     reason: Reason = "max_iter"
     for length in stages(max_iter):
-        before = chains = _with_kernel(problem, chains)
-        runs = [_Stage(problem, chain, length, len(chains)) for chain in chains]
+        before = chains
+        runs = [_Stage(problem, one, length, len(chains)) for one in _with_kernel(problem, chains)]
         runs[0].after_sweep = after_sweep
         try:
             if len(runs) == 1:
@@ -159,7 +159,12 @@ def _after(runs: list[_Stage], before: list[Chain]) -> list[Chain]:
     fewest = min(run.drawn for run in runs)
     short = any(one.kept is not None and 4 * fewest < one.kept.n for one in before)
     chains = [
-        Chain(run.seed, run.state, one.kept if short else run.kept, (*one.trace, *run.trace))
+        Chain(
+            run.seed,
+            one.state if short else run.state,
+            one.kept if short else run.kept,
+            (*one.trace, *run.trace),
+        )
         for run, one in zip(runs, before, strict=True)
     ]
     return [one for one in chains if one.kept is not None] or chains[:1]

@@ -65,7 +65,7 @@ def first_state(problem: Problem, start: Start) -> State:
     counts[:, :K] = start.word_topic
     H, p, lam = contrasts(K), K - 1, begin.posterior.lam
     S, B, strength = to_contrasts(begin.Sigma), to_contrasts(begin.B), begin.strength
-    if problem.coregionalization != "none":  # from nothing at all a chain would not start
+    if problem.learn_strength:  # from nothing at all a chain would not start
         B, strength = B + WEAKEST * np.diag(np.diagonal(S)), max(strength, WEAKEST)
     return State(
         counts=counts,
