@@ -450,7 +450,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return {}
 
     def _after_iteration(self, progress: Progress, number: int, value: float, state: Any) -> bool:
-        progress.iteration(number, value)
+        progress.iteration(number, value, getattr(state, "limit", None))
         return self.callback is not None and bool(self.callback(number, state))
 
     def _store(self, bound_kernel: BoundKernel, problem: em.Problem, result: Outcome) -> None:

@@ -10,12 +10,14 @@ class Progress:
         self.verbose = int(verbose)
         self.started = time.perf_counter()
         self.previous: float | None = None
+        self.first: tuple[float, int] | None = None  # when which iteration was done
 
     def say(self, message: str) -> None:
         if self.verbose:
             print(f"[gptm] {message}", flush=True)
 
-    def iteration(self, number: int, bound: float) -> None:
+    def iteration(self, number: int, bound: float, limit: int | None = None) -> None:
+        """A line for one iteration; with a `limit` it says how long the rest may take."""
         change = (
             ""
             if self.previous is None
@@ -24,7 +26,18 @@ class Progress:
         self.previous = bound
         self.say(
             f"iteration {number:4d}  bound {bound:16.4f}  change {change:>9}  {self.elapsed()}"
+            f"{self.left(number, limit)}"
         )
+
+    def left(self, number: int, limit: int | None) -> str:
+        """Seconds until the limit, as fast as it went since the first iteration."""
+        now = time.perf_counter()
+        if self.first is None:
+            self.first = (now, number)
+        start, before = self.first
+        if limit is None or number <= before:
+            return ""
+        return f", {(limit - number) * (now - start) / (number - before):.0f} s left at most"
 
     def elapsed(self) -> str:
         return f"{time.perf_counter() - self.started:.1f} s"

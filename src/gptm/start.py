@@ -75,18 +75,23 @@ def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.Rando
     least += round(PER_TOPIC * n_components)
     total = int(np.clip(WORK / max(n_tokens, 1.0), least, max(most, least)))
     several = n_tokens <= MANY_TOKENS
-    runs = [
-        Chain(problem.counts, n_components, np.random.RandomState(seed), problem.seeds)
-        for seed in rng.randint(2**31, size=RUNS if several else 1)
-    ]
-    complete = True
-    for left in (RUNS // 2, 1) if several else ():
-        sweeps = round(ROUND * total)
-        complete = complete and all(run.sweep(sweeps, problem.n_jobs) for run in runs)
-        runs = sorted(runs, key=lambda run: -run.fit())[:left]
+    runs: list[Chain] = []
+    try:
+        for seed in rng.randint(2**31, size=RUNS if several else 1):
+            state = np.random.RandomState(seed)
+            runs.append(Chain(problem.counts, n_components, state, problem.seeds))
+        complete = True
+        for left in (RUNS // 2, 1) if several else ():
+            sweeps = round(ROUND * total)
+            complete = complete and all(run.sweep(sweeps, problem.n_jobs) for run in runs)
+            runs = sorted(runs, key=lambda run: -run.fit())[:left]
+        sweeps = round(LAST * total) if several else total
+        complete = complete and runs[0].sweep(sweeps, problem.n_jobs)
+    except KeyboardInterrupt:  # between two sweeps
+        if not runs:
+            raise
+        complete = False
     best = runs[0]
-    sweeps = round(LAST * total) if several else total
-    complete = complete and best.sweep(sweeps, problem.n_jobs)
     found = best.start()
     beta_T = _floored(update_beta(found.word_topic, problem.prior))
     state = em.initial_state(problem, beta_T, found.posterior)
