@@ -78,8 +78,8 @@ def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.Rando
     runs: list[Chain] = []
     try:
         for seed in rng.randint(2**31, size=RUNS if several else 1):
-            state = np.random.RandomState(seed)
-            runs.append(Chain(problem.counts, n_components, state, problem.seeds))
+            own = np.random.RandomState(seed)
+            runs.append(Chain(problem.counts, n_components, own, problem.seeds))
         complete = True
         for left in (RUNS // 2, 1) if several else ():
             sweeps = round(ROUND * total)
