@@ -277,8 +277,9 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, replaced as a whole; `gptm.load` reads it.
 
-        The file holds the parameters, the fitted arrays and, with a kernel, what it needs of the training metadata and
-        the counts of words, but no texts and no code. A `callback` is not saved.
+        The file holds the parameters, the fitted arrays, snapshots of the draws and, with a kernel, what it needs of
+        the training metadata; after EM with a kernel also the counts of words. It holds no texts and no code, and no
+        `callback`.
         """
         from gptm.persistence import save_model
 

@@ -5,12 +5,13 @@ that count are those of the second half of a run, whenever it ends.
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm.em import Problem
+from gptm.outcome import Reason
 from gptm.parallel import ordered_map
 from gptm.sampler.diagnosis import settled
 from gptm.sampler.kept import Kept
@@ -21,7 +22,6 @@ from gptm.sampler.sweeps import sweep
 FIRST = 8  # sweeps of the first stage, at least
 WORK = 1e8  # draws, in those of a token's topic, in all sweeps of an automatic fit, and
 SWEEPS = (200, 2000)  # not fewer or more sweeps than that
-Reason = Literal["converged", "max_iter", "callback", "interrupt"]
 
 
 class Chain(NamedTuple):
@@ -41,8 +41,10 @@ class Result(NamedTuple):
 
 
 def automatic_length(counts: csr_matrix, K: int) -> int:
-    """Sweeps at most: many where they are cheap. A logit takes about twice as long as a token, a word of a topic as
-    long."""
+    """Sweeps at most: many where they are cheap.
+
+    A logit takes about twice as long as a token, a word of a topic as long.
+    """
     D, V = counts.shape
     return int(np.clip(WORK / max(counts.sum() + (2 * D + V) * K, 1.0), *SWEEPS))
 

@@ -43,6 +43,7 @@ def run_sampler(
         Chain(seed, first_state(problem, one)._replace(limit=length), None, ())
         for seed, one in zip(seeds, starts, strict=True)
     ]
+    starts.clear()  # their documents are as large as those of the chains
     result = run_chains(
         problem, chains, max_iter=length, target=TARGET, after_sweep=after_iteration
     )
