@@ -295,3 +295,31 @@ def test_fitting_loads_no_package_that_is_optional():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []
+
+
+def test_arviz_has_the_draws_and_agrees_about_them():
+    arviz = pytest.importorskip("arviz")
+    rng = np.random.default_rng(0)
+    counts, groups = rng.poisson(1.0, (40, 12)), {"g": list("ab") * 20}
+    model = GPTM(3, kernel=k.Categorical("g"), n_chains=2, max_iter=60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = model.fit(counts, metadata=groups).to_arviz()
+    table = model.diagnostics_.set_index("quantity")
+    assert found.posterior["share"].dims == ("chain", "draw", "topic")
+    assert found.posterior["share"].shape == (2, 30, 3)
+    np.testing.assert_allclose(found.posterior["share"].sum("topic"), 1.0)
+    for name in ("share", "effect"):
+        ess = arviz.ess(found.posterior)[name].to_numpy()
+        np.testing.assert_allclose(np.median(ess), table.loc[name, "ess"], rtol=1e-6)
+        np.testing.assert_allclose(ess.min(), table.loc[name, "ess_worst"], rtol=1e-6)
+        rhat = arviz.rhat(found.posterior)[name].to_numpy()
+        np.testing.assert_allclose(rhat.max(), table.loc[name, "rhat_worst"], rtol=1e-6)
+    lp = arviz.ess(found.sample_stats)["lp"].to_numpy()
+    np.testing.assert_allclose(lp, table.loc["log_density", "ess"], rtol=1e-6)
+
+
+def test_a_model_without_draws_has_none_for_arviz():
+    model = CTM(2, inference="variational", random_state=0).fit([[3, 2, 0], [0, 1, 4]] * 5)
+    with pytest.raises(ValueError, match="draws nothing"):
+        model.to_arviz()

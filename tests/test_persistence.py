@@ -16,10 +16,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from safetensors import safe_open
 from safetensors.numpy import load as load_tensors
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 from safetensors.numpy import save as to_bytes
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -1164,3 +1164,26 @@ def test_a_length_scale_in_an_array_of_no_dimension_comes_back(tmp_path):
         )
     model.save(tmp_path / "model.gptm")
     assert float(gptm.load(tmp_path / "model.gptm").kernel.length_scale) == 3.0
+
+
+def test_draws_of_a_machine_that_turned_the_features_are_turned_back(tmp_path):
+    """Eigenvectors of another machine may have other signs and directions; weights of features go with them."""
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 10, 60)
+    counts = rng.poisson(1.0, (60, V))
+    model = quietly(GPTM(3, kernel=k.Matern("t"), random_state=0).fit, counts, metadata={"t": t})
+    path = tmp_path / "model.gptm"
+    model.save(path)
+    with safe_open(path, framework="numpy") as file:
+        metadata, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    Phi, weights = tensors["anchor.0"], tensors["draws.part0.weights"]
+    turn = np.linalg.qr(rng.standard_normal((Phi.shape[1], Phi.shape[1])))[0]
+    tensors["anchor.0"] = (Phi @ turn).astype(np.float32)
+    tensors["draws.part0.weights"] = np.einsum("qr,sqp->srp", turn, weights).astype(np.float32)
+    save_file(tensors, path, metadata)
+    here, there = (one.effects("t", n_points=5) for one in (model, gptm.load(path)))
+    assert_allclose(there["contrast"], here["contrast"], atol=1e-3)
+    tensors["anchor.0"] = Phi  # weights of another basis than the anchors say
+    save_file(tensors, path, metadata)
+    wrong = gptm.load(path).effects("t", n_points=5)
+    assert np.abs(wrong["contrast"] - here["contrast"]).max() > 0.05

@@ -27,21 +27,18 @@ from gptm._files import replace_file
 from gptm._warnings import warn
 from gptm.corpus import Corpus
 from gptm.estep import word_by_word
-from gptm.kernels import BoundKernel, Kernel
+from gptm.kernels import Kernel
 from gptm.kernels.identity import NothingBound
-from gptm.kernels.terms import terms_of
 from gptm.metadata import as_name, parse_days
 from gptm.model import CTM, GPTM
-from gptm.operators import Structure
 from gptm.packing import pack_corpus, unpack_corpus
 from gptm.parallel import computing
 from gptm.sampler.diagnosis import QUANTITIES, diagnostics_table
-from gptm.sampler.kept import Draws
-from gptm.sampler.state import Part
+from gptm.snapshots import anchors, check_draws, draws_arrays, in_own_basis, read_draws
 
 SCHEMA = 1
 _CORPUS = "corpus."  # begins the names of all arrays that belong to the documents, not to the model
-_DRAWS, _WATCHED, _ANCHOR = "draws.", "watched.", "anchor."  # those of a sampler
+_WATCHED = "watched."  # and of those that a chain is judged by
 _MODELS: dict[str, type] = {"GPTM": GPTM, "CTM": CTM}
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors")
 _SCALARS = ("n_features_in_", "n_iter_", "converged_", "stop_reason_", "_joint")
@@ -126,7 +123,7 @@ def save_model(
         name: np.ascontiguousarray(getattr(model, name)) for name in _ARRAYS if hasattr(model, name)
     }
     if model._draws is not None:
-        tensors |= _draws_arrays(model._draws) | _anchors(model._draws, model._bound_kernel)
+        tensors |= draws_arrays(model._draws) | anchors(model._draws, model._bound_kernel)
     elif isinstance(model, GPTM) and model.kernel_ is not None:  # error bars will need a chain
         tensors |= sparse_arrays(model._counts, "counts")
     for name, array in (model._watched or {}).items():
@@ -230,7 +227,7 @@ def _restore_model(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> An
     with computing(1):  # as in a fit, so that eigenvectors are the same
         _check_shapes(model)
         if model._draws is not None and model._draws.parts:
-            model._draws = _in_own_basis(model._draws, model._bound_kernel, tensors)
+            model._draws = in_own_basis(model._draws, model._bound_kernel, tensors)
     model.components_ = word_by_word(model.components_)
     return model
 
@@ -269,7 +266,7 @@ def _check_shapes(model: Any) -> None:
         if getattr(model, name).shape != shape:
             raise ValueError(f"{name} has shape {getattr(model, name).shape}, expected {shape}")
     if model._draws is not None:
-        _check_draws(model._draws, model._bound_kernel, K - 1)
+        check_draws(model._draws, model._bound_kernel, K - 1)
     if getattr(model, "_doc_topics", np.empty(0)).shape != (D, K):
         raise ValueError(f"doc_topics_ must have shape {(D, K)}")
     if model.n_features_in_ != V or len(getattr(model, "feature_names_in_", range(V))) != V:
@@ -282,7 +279,7 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     for name in _ARRAYS:
         if name in tensors:
             setattr(model, "_doc_topics" if name == "doc_topics_" else name, tensors[name])
-    model._draws = _read_draws(tensors)
+    model._draws = read_draws(tensors)
     watched = {  # in the order of the fit
         name: tensors[f"{_WATCHED}{name}"] for name in QUANTITIES if f"{_WATCHED}{name}" in tensors
     }
@@ -308,106 +305,6 @@ def _restore(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
         NothingBound(int(training["n"][0])) if nothing else kernel.rebind(training)
     )
     return model
-
-
-def _anchor_rows(structure: Structure) -> np.ndarray:
-    """Documents whose features say in which basis these are."""
-    assert structure.features is not None
-    n = min(structure.n, 4 * structure.features.width + 20)
-    return np.unique(np.linspace(0, structure.n - 1, n).round().astype(np.int64))
-
-
-def _turns(structure: Structure) -> bool:
-    """Whether features are computed, in a basis that another machine may turn, and not given by the documents."""
-    return structure.features is not None and not structure.features.sparse
-
-
-def _anchors(draws: Draws, bound: BoundKernel) -> dict[str, np.ndarray]:
-    """Features of some documents, by which `_in_own_basis` knows the basis that weights were drawn in."""
-    found = {}
-    for number, (_, term) in enumerate(zip(draws.parts, terms_of(bound), strict=False)):
-        structure = term.structure
-        if structure.features is not None and _turns(structure):
-            Phi = structure.features.take(_anchor_rows(structure)).to_dense()
-            found[f"{_ANCHOR}{number}"] = Phi.astype(np.float32)
-    return found
-
-
-def _in_own_basis(draws: Draws, bound: BoundKernel, tensors: dict[str, np.ndarray]) -> Draws:
-    """The draws with weights of the features as this machine computes them.
-
-    Eigenvectors have no sign of their own, and where eigenvalues are equal no direction either.
-    """
-    parts = list(draws.parts)
-    for number, (part, term) in enumerate(zip(draws.parts, terms_of(bound), strict=True)):
-        structure = term.structure
-        if part.weights is None or not _turns(structure):
-            continue
-        assert structure.features is not None
-        here = structure.features.take(_anchor_rows(structure)).to_dense()
-        there = tensors[f"{_ANCHOR}{number}"]
-        if here.shape != there.shape:
-            raise ValueError("draws of the kernel's terms do not fit the kernel")
-        if not np.allclose(here, there, rtol=0.0, atol=1e-5 * np.abs(there).max(initial=0.0)):
-            turn = np.linalg.lstsq(here, there, rcond=1e-6)[0]
-            weights = np.einsum("qr,srp->sqp", turn, part.weights)
-            parts[number] = part._replace(weights=weights.astype(np.float32))
-    return draws._replace(parts=tuple(parts))
-
-
-def _draws_arrays(draws: Draws) -> dict[str, np.ndarray]:
-    """Snapshots by name; parts of the kernel's terms by their numbers."""
-    found = {name: getattr(draws, name) for name in Draws._fields if name != "parts"}
-    for number, part in enumerate(draws.parts):
-        arrays = {"weights": part.weights, "own": part.own}
-        arrays |= {f"graph{i}": graph for i, graph in enumerate(part.graphs)}
-        found |= {f"part{number}.{k}": array for k, array in arrays.items() if array is not None}
-    return {f"{_DRAWS}{name}": np.ascontiguousarray(array) for name, array in found.items()}
-
-
-def _read_draws(tensors: dict[str, np.ndarray]) -> Draws | None:
-    found = {
-        name.removeprefix(_DRAWS): array
-        for name, array in tensors.items()
-        if name.startswith(_DRAWS)
-    }
-    if not found:
-        return None
-    parts: list[Part] = []
-    while names := [name for name in found if name.startswith(f"part{len(parts)}.")]:
-        begin = f"part{len(parts)}."
-        graphs = sum(name.startswith(f"{begin}graph") for name in names)
-        parts.append(
-            Part(
-                found.get(f"{begin}weights"),
-                found.get(f"{begin}own"),
-                tuple(found[f"{begin}graph{i}"] for i in range(graphs)),
-            )
-        )
-    return Draws(**{name: found[name] for name in Draws._fields[:-1]}, parts=tuple(parts))
-
-
-def _check_draws(draws: Draws, bound: BoundKernel, p: int) -> None:
-    """An error unless the snapshots fit each other, the kernel and the topics."""
-    s, d = len(draws.mu), len(draws.rows)
-    expected = {"mu": (s, p), "S": (s, p, p), "B": (s, p, p), "logits": (s, d, p), "chain": (s,)}
-    for name, shape in expected.items():
-        if getattr(draws, name).shape != shape:
-            raise ValueError(f"draws of {name} have shape {getattr(draws, name).shape}")
-    if d and not (draws.rows.min() >= 0 and draws.rows.max() < bound.n):
-        raise ValueError("draws are of documents that the model does not have")
-    if not draws.parts:
-        return
-    for part, term in zip(draws.parts, terms_of(bound), strict=True):
-        structure = term.structure
-        width = 0 if structure.features is None else structure.features.width
-        if (part.weights is None) != (structure.features is None):
-            raise ValueError("draws of the kernel's terms do not fit the kernel")
-        arrays = [(part.weights, width), (part.own, structure.n)]
-        arrays += [(graph, structure.n) for graph in part.graphs]
-        fit = all(array is None or array.shape == (s, n, p) for array, n in arrays)
-        if not fit or len(part.graphs) != len(structure.graphs):
-            raise ValueError("draws of the kernel's terms do not fit the kernel")
 
 
 def _read_file(
