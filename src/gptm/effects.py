@@ -20,6 +20,7 @@ from gptm.sampler.state import Part
 MANY = 500  # places, from where on what they have in common beside the features is left out
 _PAIRS = 10**6  # of places and documents that shares are averaged over, in one draw
 _FEWEST, _MOST = 50, 4000  # documents of that average
+_FEW_PLACES = 400  # as many documents as for so many places tell of variances
 _OTHERS = 16  # residuals of other documents that each is compared with
 _ROUNDING = 1e-9
 _SEED = 0
@@ -65,10 +66,8 @@ class Explanation:
         Cov_d(F_p, F) over the variance of F and of what documents have for themselves. The last row is the latter, the
         last column all topics together.
         """
-        terms = [
-            self._topics(self._at_documents(term, self.draws.rows))
-            for term in range(len(self.bounds))
-        ]
+        rows = self._some_rows(_FEW_PLACES)
+        terms = [self._topics(self._at_documents(term, rows)) for term in range(len(self.bounds))]
         terms = [one - one.mean(1, keepdims=True) for one in terms]
         total = sum(terms)
         covariances = [np.einsum("sdk,sdk->sk", one, total) / one.shape[1] for one in terms]
