@@ -212,8 +212,8 @@ def shares_by_loops(model, term, rows):
         beyond = softmax(logits @ Q.T, axis=1) - expected
         for i, row in enumerate(rows):
             there = softmax((logits - terms[term][s] + terms[term][s, row]) @ Q.T, axis=1)
-            local = near[i] * weights
-            found[s, i] = weights @ there + local @ beyond / local.sum()
+            local, n = near[i] * weights, near[i].sum() ** 2 / (near[i] ** 2).sum()
+            found[s, i] = weights @ there + n / (n + 50) * (local @ beyond) / local.sum()
     found = np.maximum(found, 0.0)
     return found / found.sum(2, keepdims=True)
 
@@ -234,11 +234,24 @@ def test_shares_are_averages_over_documents_all_else_as_it_is(model):
 
 def test_shares_of_groups_are_those_of_their_documents():
     """Where everything else is alike in all groups: mean proportions of the documents of each."""
-    alone = fit(k.Categorical("g"), max_iter=400)
+    frame = pd.concat([FRAME] * 6, ignore_index=True)  # so that there are enough to tell
+    alone = fit(k.Categorical("g"), frame, np.tile(X, (6, 1)), max_iter=200)
     table = alone.effects("g")
     for level, found in zip("abcd", values(table, "share"), strict=True):
-        members = alone.doc_topics_[(FRAME["g"] == level).to_numpy()]
+        members = alone.doc_topics_[(frame["g"] == level).to_numpy()]
         np.testing.assert_allclose(found, members.mean(0), atol=0.03)
+
+
+def test_a_level_of_few_documents_is_like_others():
+    """Two documents do not make a band of their own: what the model says of all counts for them."""
+    rare = FRAME["g"].to_numpy(copy=True)
+    rare[:2] = "rare"
+    alone = fit(k.Categorical("g"), FRAME.assign(g=rare), max_iter=200)
+    table = alone.effects("g", at=["rare"])
+    of_two = alone.doc_topics_[:2].mean(0)
+    of_all = alone.doc_topics_.mean(0)
+    found = values(table, "share")[0]
+    assert np.abs(found - of_all).max() < np.abs(found - of_two).max()
 
 
 def test_shares_average_to_those_of_the_corpus(model):

@@ -22,6 +22,7 @@ _PAIRS = 10**6  # of places and documents that shares are averaged over, in one 
 _FEWEST, _MOST = 50, 4000  # documents of that average
 _FEW_PLACES = 400  # as many documents as for so many places tell of variances
 _OTHERS = 16  # residuals of other documents that each is compared with
+_LIKE_OTHERS = 50.0  # documents whose weight the belief has that a place leaves nothing
 _ROUNDING = 1e-9
 _SEED = 0
 
@@ -108,7 +109,8 @@ class Explanation:
         Two parts. The first is what the model says: the mean over documents of their proportions, had each of them this
         term's value at the place. The second is what it leaves: documents that are at a place, or near it, have other
         proportions than their means and the residuals of all others would give them, because those of the place vary
-        more, say. Documents are weighed by the Bayesian bootstrap, as they are a sample too.
+        more, say. It counts as far as there are documents to tell: those of a rare level are like others. Documents are
+        weighed by the Bayesian bootstrap, as they are a sample too.
         """
         rows = self._some_rows(there.shape[1])
         rng = np.random.default_rng(_SEED + 1)
@@ -116,6 +118,7 @@ class Explanation:
         at_rows = self._at_documents(term, rows)
         kept = np.searchsorted(self.draws.rows, rows)
         total = None if near is None else self._all_terms(rows)
+        trust = np.empty(0) if near is None else self._trust(near)
         shares = np.empty((*there.shape[:2], len(self.H)))
         for s in range(self.draws.n):
             logits = self.draws.logits[s, kept].astype(np.float64)
@@ -125,7 +128,7 @@ class Explanation:
             shares[s] = mean_softmax(there[s] @ self.H.T, rest, weights)
             if near is not None and total is not None:
                 left = self._left(logits, self.draws.mu[s] + total[s], rng)
-                shares[s] += _normalised(near * weights) @ left
+                shares[s] += trust * (_normalised(near * weights) @ left)
         shares = np.maximum(shares, 0.0)
         return shares / shares.sum(2, keepdims=True)
 
@@ -138,6 +141,14 @@ class Explanation:
     def _all_terms(self, rows: np.ndarray) -> Array:
         """(draws, rows, p) F."""
         return np.asarray(sum(self._at_documents(term, rows) for term in range(len(self.bounds))))
+
+    def _trust(self, near: Array) -> Array:
+        """(n, 1) how much what is left for the documents near a place counts, by how many they are."""
+        squares = (_normalised(near) ** 2).sum(
+            1, keepdims=True
+        )  # one over their number, if all are as near
+        all_over_some = self.bounds[0].n / near.shape[1]
+        return np.asarray(all_over_some / (all_over_some + _LIKE_OTHERS * squares))
 
     def _left(self, logits: Array, means: Array, rng: np.random.Generator) -> Array:
         """(rows, K) proportions less what they would be on average with other documents' residuals."""
