@@ -2,7 +2,7 @@
 
 import pytest
 
-SHORT = {"gptm.sampler.chains.SWEEPS": (40, 40), "gptm.start.SWEEPS": (100, 200)}
+SHORT = {"gptm.inference.sampling.chains.SWEEPS": (40, 40), "gptm.starts.start.SWEEPS": (100, 200)}
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -18,5 +18,5 @@ def short_chains():
 def full_chains(request, monkeypatch):
     """The usual lengths for a test that asks for them."""
     if "full_chains" in request.keywords:
-        monkeypatch.setattr("gptm.sampler.chains.SWEEPS", (200, 2000))
-        monkeypatch.setattr("gptm.start.SWEEPS", (200, 1200))
+        monkeypatch.setattr("gptm.inference.sampling.chains.SWEEPS", (200, 2000))
+        monkeypatch.setattr("gptm.starts.start.SWEEPS", (200, 1200))

@@ -11,7 +11,10 @@ from pathlib import Path
 
 from benchmarks.peers import corpora
 
-from gptm import CTM, base, em, gibbs, mstep
+from gptm import CTM, base
+from gptm.inference.em import loop as em
+from gptm.inference.em import parameter_steps as mstep
+from gptm.starts import lda as gibbs
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[1] / "shared" / "data"

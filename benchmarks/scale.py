@@ -21,8 +21,9 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 
-from gptm import GPTM, em
+from gptm import GPTM
 from gptm import kernels as k
+from gptm.inference.em import loop as em
 from gptm.operators import Network
 
 K = 20

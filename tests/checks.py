@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gptm import em
+from gptm.inference.em import loop as em
 
 
 def iterate(problem, state):

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 import naive
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
-from gptm.gibbs import Chain
-from gptm.metadata import as_frame
+from gptm.corpus.metadata import as_frame
+from gptm.starts.lda import Chain
 
 MODELS = {
     "CTM": CTM(2),
@@ -664,7 +664,7 @@ def test_a_kernel_that_is_zero_throughout_is_no_kernel(model):
 def little_memory(monkeypatch):
     """A machine of one page of 4 KB."""
     sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1}
-    monkeypatch.setattr("gptm._memory.os.sysconf", lambda name: sizes[name])
+    monkeypatch.setattr("gptm._basics.memory.os.sysconf", lambda name: sizes[name])
 
 
 def test_a_model_without_a_kernel_needs_no_matrix_between_documents(little_memory):

@@ -10,10 +10,13 @@ from scipy.special import softmax
 from scipy.stats import chi2, invwishart
 
 from gptm import kernels as k
-from gptm.contrasts import contrasts
-from gptm.parallel import computing
-from gptm.sampler import covariances, means, sweeps, topics
-from gptm.sampler.urn import Urn
+from gptm._basics.parallel import computing
+from gptm.inference.contrasts import contrasts
+from gptm.inference.sampling import draw_covariances as covariances
+from gptm.inference.sampling import draw_means as means
+from gptm.inference.sampling import draw_topics as topics
+from gptm.inference.sampling import sweeps
+from gptm.inference.sampling.topic_prior import Urn
 from test_sampler import bind, make_problem, make_state, padded
 
 K, V, D, N = 3, 12, 40, 25

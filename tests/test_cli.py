@@ -17,12 +17,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import gptm
-from gptm import files, formula
+from gptm import files
 from gptm.cli import options, session
 from gptm.cli.app import app
-from gptm.cli.progress import Expected, bar, counting
+from gptm.cli.progress_bars import Expected, bar, counting
 from gptm.cli.wording import in_options
-from gptm.persistence import load_attached
+from gptm.kernels import formula
+from gptm.storage.model_file import load_attached
 
 TEA = ["tea", "leaves", "green", "kettle", "cup", "steam", "pot", "jasmine"]
 COFFEE = ["coffee", "beans", "roast", "espresso", "grinder", "mug", "crema", "filter"]
@@ -143,8 +144,8 @@ def test_the_version():
 
 
 def test_the_lists_for_completion_are_those_of_the_library():
-    from gptm.files.columns import KINDS
     from gptm.files.formats import FORMATS
+    from gptm.files.table_columns import KINDS
 
     assert formula.kernel_names() == options.KERNELS
     assert tuple(KINDS) == options.KINDS
@@ -521,8 +522,8 @@ def test_a_table_that_cannot_be_written_is_told_before_the_work(
     command, csv, fitted, tmp_path, monkeypatch
 ):
     arguments = [one.format(csv=csv, model=fitted[0]) for one in WITH_TABLES[command]]
-    monkeypatch.setattr("gptm.files.reading.open_source", None)  # nothing is read
-    monkeypatch.setattr("gptm.persistence.load", None)
+    monkeypatch.setattr("gptm.files.reader.open_source", None)  # nothing is read
+    monkeypatch.setattr("gptm.storage.model_file.load", None)
     for name in ("t.xlsx", "t.txt", "t"):
         assert "ends in .csv" in failing(2, *arguments, "-o", tmp_path / name)
     monkeypatch.setitem(sys.modules, "pyarrow", None)

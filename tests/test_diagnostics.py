@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.signal import lfilter
 from scipy.stats import norm, rankdata
 
-from gptm.sampler.diagnostics import effective_size, split_rhat
+from gptm.inference.sampling.diagnostics import effective_size, split_rhat
 
 
 def ar1(rho, chains=4, n=5000, seed=0):

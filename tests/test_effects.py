@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import gptm
 from gptm import CTM, GPTM
 from gptm import kernels as k
-from gptm.contrasts import contrasts, to_contrasts
+from gptm.effects.column_values import tell_unseen, unseen_levels
+from gptm.inference.contrasts import contrasts, to_contrasts
 from gptm.kernels import Documents
-from gptm.kernels.terms import terms_of
-from gptm.settings import tell_unseen, unseen_levels
+from gptm.kernels.weighted_terms import terms_of
 
 D, K = 120, 3
 RNG = np.random.default_rng(0)

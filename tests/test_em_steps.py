@@ -13,10 +13,12 @@ from scipy.sparse import csr_matrix
 
 import naive
 from checks import check_maximum, check_stationary, iterate
-from gptm import em, estep
 from gptm._hot import padded_rows
-from gptm.estep import Posterior, Prior, Tally, infer_documents
-from gptm.means import (
+from gptm.inference.em import document_step as estep
+from gptm.inference.em import loop as em
+from gptm.inference.em.document_step import Posterior, Prior, Tally, infer_documents
+from gptm.inference.em.parameter_steps import update_beta
+from gptm.inference.mean_solve import (
     diagonalise,
     document_means,
     dual_coefficients,
@@ -24,7 +26,6 @@ from gptm.means import (
     solve_means,
     view_logits,
 )
-from gptm.mstep import update_beta
 from gptm.operators import Additive, Block, Diagonal, Features, Operator, Spectral, pointing
 from gptm.operators.factor import decompose
 

@@ -17,10 +17,10 @@ from scipy.io import mmwrite
 from scipy.sparse import csr_matrix, save_npz
 
 import gptm.files as files
+from gptm.corpus.words import Words
 from gptm.files.cells import is_missing
 from gptm.files.parquet import import_parquet
 from gptm.kernels.auto import auto_kernel
-from gptm.words import Words
 
 PLAIN = Words(None, 1, 1.0)
 

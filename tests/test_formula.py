@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gptm import kernels as k
-from gptm.formula import _IN_PYTHON_ONLY, _KERNELS, kernel_names, parse_kernel
+from gptm.kernels.formula import _IN_PYTHON_ONLY, _KERNELS, kernel_names, parse_kernel
 
 MEANINGS = {
     "matern(date)": k.Matern("date"),

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 
 import naive
-from gptm.generate import sample_documents
+from gptm.prediction.simulate import sample_documents
 
 
 def within_standard_errors(draws, expected, errors=5):

@@ -21,9 +21,9 @@ from scipy.stats import chi2, norm
 import naive
 from checks import check_stationary
 from gptm import _hot
-from gptm._hot import gibbs
+from gptm._hot import lda_tokens as gibbs
 from gptm._hot.exponential import exp, log
-from gptm._hot.vectors import (
+from gptm._hot.simd import (
     get,
     greatest,
     larger,
@@ -35,7 +35,7 @@ from gptm._hot.vectors import (
     where_above,
     whole_product,
 )
-from gptm.estep import (
+from gptm.inference.em.document_step import (
     Posterior,
     Prior,
     Tally,
@@ -44,7 +44,7 @@ from gptm.estep import (
     infer_documents,
     infer_theta,
 )
-from gptm.quadrature import as_rules, gauss_hermite, trapezoid
+from gptm.inference.quadrature import as_rules, gauss_hermite, trapezoid
 
 FORMS = ("compiled", "python")
 some = settings(max_examples=30, deadline=None, derandomize=True)

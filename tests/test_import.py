@@ -120,44 +120,8 @@ def crossings(importers, forbidden):
     ]
 
 
-def test_imports_are_found_in_all_their_spellings():
-    assert "gptm.operators.base" in imported("gptm.operators.additive")
-    assert {"gptm.em", "gptm.metrics", "gptm.predict"} <= imported("gptm.base")  # from gptm import
-    assert "gptm.persistence" in imported("gptm.base")  # inside a function
-
-
-def test_operators_know_nothing_of_text():
-    basics = ("_types", "_memory", "_warnings", "parallel", "operators")
-    assert (
-        crossings(lambda m: within(m, "operators"), lambda other: not within(other, *basics)) == []
-    )
-
-
-def test_kernels_know_nothing_of_models():
-    above = ("em", "sampler", "outcome", "base", "model", "report", "cli", "selection")
-    assert crossings(lambda m: within(m, "kernels"), lambda other: within(other, *above)) == []
-
-
-def test_the_sampler_knows_nothing_of_estimators_tables_and_text():
-    inference = ("em", "bound", "means", "learning", "contrasts", "outcome", "sampler", "start")
-    below = ("_types", "_hot", "_warnings", "kernels", "operators", "parallel", *inference)
-    assert crossings(lambda m: within(m, "sampler"), lambda other: not within(other, *below)) == []
-
-
-def test_em_knows_nothing_of_the_sampler():
-    steps = ("em", "estep", "mstep", "means", "bound", "learning")
-    above = ("sampler", "outcome", "start", "gibbs", "base", "model")
-    assert crossings(lambda m: within(m, *steps), lambda other: within(other, *above)) == []
-
-
 def test_compiled_loops_know_nothing_but_each_other():
     assert crossings(lambda m: within(m, "_hot"), lambda other: not within(other, "_hot")) == []
-
-
-def test_effects_and_points_know_nothing_of_estimators():
-    formulas = ("effects", "points", "predict", "generate", "outcome", "start", "gibbs")
-    above = ("base", "model", "explaining", "reading", "tables", "corpus", "report", "cli")
-    assert crossings(lambda m: within(m, *formulas), lambda other: within(other, *above)) == []
 
 
 def test_only_programs_know_of_the_command_line():

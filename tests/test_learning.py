@@ -9,13 +9,16 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
-from gptm import GPTM, em, learning
+from gptm import GPTM
 from gptm import kernels as k
-from gptm.kernels import Documents, points
-from gptm.kernels.terms import Terms
-from gptm.means import diagonalise, solve_means, view_logits
+from gptm.inference import kernel_evidence as learning
+from gptm.inference.em import loop as em
+from gptm.inference.mean_solve import diagonalise, solve_means, view_logits
+from gptm.inference.sampling.chains import stages
+from gptm.kernels import Documents
+from gptm.kernels import pointwise as points
+from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Network, Sparse, build_operator, factor
-from gptm.sampler.chains import stages
 
 RNG = np.random.default_rng(0)
 N, K = 60, 3

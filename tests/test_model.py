@@ -21,11 +21,12 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 import naive
-from gptm import CTM, GPTM, Corpus, predict
+from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
-from gptm.generate import sample_documents
-from gptm.gibbs import Chain
 from gptm.kernels import Documents
+from gptm.prediction import new_documents as predict
+from gptm.prediction.simulate import sample_documents
+from gptm.starts.lda import Chain
 
 PAPER = {"inference": "map", "coregionalization": "identity", "fit_mean": False}
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
-from gptm import _hot, neighbours
-from gptm.neighbours import nearest
+from gptm import _hot
+from gptm.kernels import neighbour_search as neighbours
+from gptm.kernels.neighbour_search import nearest
 
 some = settings(max_examples=80, deadline=None, derandomize=True)
 seeds = st.integers(0, 10**6)
@@ -334,7 +335,7 @@ def test_approximate_search_without_the_library(many, monkeypatch):
 
 
 def test_the_library_is_not_imported_before_it_is_needed():
-    code = "import sys, gptm.neighbours; sys.exit('pynndescent' in sys.modules)"
+    code = "import sys, gptm.kernels.neighbour_search; sys.exit('pynndescent' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -375,7 +375,7 @@ def test_what_two_wide_categories_have_in_common_stays_sparse():
 
 def test_a_wide_category_beside_features_that_fill_the_memory_is_refused(monkeypatch):
     sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2}
-    monkeypatch.setattr("gptm._memory.os.sysconf", lambda name: sizes[name])
+    monkeypatch.setattr("gptm._basics.memory.os.sysconf", lambda name: sizes[name])
     rest = Block(None, rows_of(0, 60, 10))
     structure = Structure(60, Features([AUTHORS, rest]), np.zeros(60))
     with pytest.raises(ValueError, match="44 levels beside 10 other features and would need"):

@@ -29,15 +29,15 @@ from sklearn.gaussian_process import kernels as gp
 import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
-from gptm._files import replace_file
+from gptm._basics.atomic_files import replace_file
 from gptm._hot import padded_rows
 from gptm.files import write_table
-from gptm.kernels.terms import terms_of
-from gptm.packing import pack_column, pack_texts, unpack_column, unpack_texts
-from gptm.persistence import load_attached, save_model
+from gptm.kernels.weighted_terms import terms_of
 from gptm.report.page import write_data
 from gptm.reproduce.jobs import Job, Settings
 from gptm.reproduce.store import Store
+from gptm.storage.corpus_arrays import pack_column, pack_texts, unpack_column, unpack_texts
+from gptm.storage.model_file import load_attached, save_model
 
 D, V = 24, 9
 RNG = np.random.default_rng(0)

@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from gptm import plots  # noqa: E402
 from gptm.plots.canvas import COLORS, spread, topic_labels  # noqa: E402
-from gptm.plots.documents import _principal_plane  # noqa: E402
+from gptm.plots.document_map import _principal_plane  # noqa: E402
 
 D, V, K = 60, 24, 4
 RNG = np.random.default_rng(0)

@@ -11,9 +11,9 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit, softmax
 
 from gptm import _hot
-from gptm._hot import points as hot
-from gptm.estep import Prior
-from gptm.points import sobol_normals, theta_by_points, weighted_points
+from gptm._hot import weighted_points as hot
+from gptm.inference.em.document_step import Prior
+from gptm.prediction.theta import sobol_normals, theta_by_points, weighted_points
 
 FORMS = ("compiled", "python")
 

@@ -15,10 +15,8 @@ import naive
 from checks import check_gradient, check_stationary
 from gptm import GPTM
 from gptm import kernels as k
-from gptm.estep import Prior, infer_documents, prior_start
-from gptm.generate import sample_documents
-from gptm.kernels import Documents
-from gptm.means import (
+from gptm.inference.em.document_step import Prior, infer_documents, prior_start
+from gptm.inference.mean_solve import (
     diagonalise,
     document_means,
     dual_coefficients,
@@ -26,9 +24,9 @@ from gptm.means import (
     solve_means,
     view_logits,
 )
+from gptm.kernels import Documents
 from gptm.operators import Spectral, SpectralCross
-from gptm.points import weighted_points
-from gptm.predict import (
+from gptm.prediction.new_documents import (
     Parameters,
     climb,
     held_out_bounds,
@@ -36,6 +34,8 @@ from gptm.predict import (
     infer_new_jointly,
     predicted_prior,
 )
+from gptm.prediction.simulate import sample_documents
+from gptm.prediction.theta import weighted_points
 
 KINDS = ("identity", "shared", "free", "rank one", "none")
 

@@ -18,11 +18,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import gptm
 from gptm import CTM, GPTM, Corpus, metrics
 from gptm import kernels as k
-from gptm.report import documents, layout, model_report, plain, report_data, write_report
-from gptm.report import effects as report_effects
-from gptm.report.data import score_table
+from gptm.report import json_values as plain
+from gptm.report import layout, model_report, report_data, write_report
+from gptm.report import page_documents as documents
+from gptm.report import page_effects as report_effects
+from gptm.report.kernel_words import kernel_code, kernel_sentences
 from gptm.report.page import render_page
-from gptm.report.wording import kernel_code, kernel_sentences
+from gptm.report.page_data import score_table
 
 N, K = 160, 4
 THEMES = [

@@ -20,17 +20,23 @@ from scipy.special import gammaln, logsumexp, softmax
 from scipy.stats import invwishart
 
 import graphs
-from gptm import _hot, em
+from gptm import _hot
 from gptm import kernels as k
-from gptm._hot.random import stream, two_normals, uniform
-from gptm.contrasts import centred, contrasts, to_contrasts, to_topics
-from gptm.kernels.base import Documents
+from gptm._basics.parallel import computing
+from gptm._hot.random_keys import stream, two_normals, uniform
+from gptm.inference.contrasts import centred, contrasts, to_contrasts, to_topics
+from gptm.inference.em import loop as em
+from gptm.inference.sampling import draw_covariances as covariances
+from gptm.inference.sampling import draw_documents as documents
+from gptm.inference.sampling import draw_means as means
+from gptm.inference.sampling import draw_topics as topics
+from gptm.inference.sampling import sweeps
+from gptm.inference.sampling import topic_prior as urn
+from gptm.inference.sampling.scalars import inverse_wishart, slice_step
+from gptm.inference.sampling.state import State
+from gptm.inference.sampling.topic_prior import Urn
 from gptm.kernels.identity import NothingBound
-from gptm.parallel import computing
-from gptm.sampler import covariances, documents, means, sweeps, topics, urn
-from gptm.sampler.scalars import inverse_wishart, slice_step
-from gptm.sampler.state import State
-from gptm.sampler.urn import Urn
+from gptm.kernels.kernel import Documents
 
 
 @pytest.fixture(autouse=True)

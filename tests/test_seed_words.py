@@ -15,11 +15,11 @@ from sklearn.model_selection import GridSearchCV
 import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
-from gptm.bound import log_prior_of_topics
-from gptm.gibbs import Chain
-from gptm.mstep import update_beta
+from gptm.inference.em.bound import log_prior_of_topics
+from gptm.inference.em.parameter_steps import update_beta
 from gptm.plots.canvas import topic_labels
-from gptm.seeds import first_topics, grow, plant, read_seeds
+from gptm.starts.lda import Chain
+from gptm.starts.seed_words import first_topics, grow, plant, read_seeds
 
 D, V, K = 200, 60, 5
 RNG = np.random.default_rng(3)

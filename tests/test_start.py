@@ -18,10 +18,8 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from checks import iterate
-from gptm import em, gibbs, parallel, start
-from gptm.gibbs import Chain
-from gptm.operators import Diagonal
-from gptm.parallel import (
+from gptm._basics import parallel
+from gptm._basics.parallel import (
     blocks,
     inner_product,
     n_threads,
@@ -31,8 +29,13 @@ from gptm.parallel import (
     single_threaded_blas,
     thin_product,
 )
-from gptm.spectral import spectral_topics
-from gptm.start import make_start
+from gptm.inference.em import loop as em
+from gptm.operators import Diagonal
+from gptm.starts import lda as gibbs
+from gptm.starts import start
+from gptm.starts.anchor_words import spectral_topics
+from gptm.starts.lda import Chain
+from gptm.starts.start import make_start
 
 INITS = ("gibbs", "spectral", "random", "array")
 
@@ -555,7 +558,7 @@ def test_interruptible_keeps_the_context():
 
 WAITING = """
 import sys, time
-from gptm.parallel import interruptible
+from gptm._basics.parallel import interruptible
 print("ready", flush=True)
 interruptible(lambda: time.sleep(60))
 """

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from gptm import Corpus
-from gptm.stopwords import LANGUAGES, guess_language
-from gptm.words import Counting, Removed, Words, WordsReport, expanded
+from gptm.corpus.stop_words import LANGUAGES, guess_language
+from gptm.corpus.words import Counting, Removed, Words, WordsReport, expanded
 
 TEXTS = [
     "The green tea is a tea of the morning.",

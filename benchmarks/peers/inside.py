@@ -18,8 +18,10 @@ from benchmarks.peers.cases import THREADS
 from benchmarks.peers.roofline import least_work
 from scipy.sparse import csr_matrix
 
-from gptm import CTM, _hot, em, estep
-from gptm.parallel import single_threaded_blas
+from gptm import CTM, _hot
+from gptm._basics.parallel import single_threaded_blas
+from gptm.inference.em import document_step as estep
+from gptm.inference.em import loop as em
 
 CORPUS = "full5k"
 TOPICS = (20, 50, 100)

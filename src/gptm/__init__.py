@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gptm import files, kernels, metrics, plots, report, words
+    from gptm import corpus, files, kernels, metrics, plots, report
     from gptm.corpus import Corpus
     from gptm.model import CTM, GPTM
-    from gptm.persistence import load
     from gptm.selection import compare, cross_validate, search_components
+    from gptm.storage.model_file import load
 
 _HOMES = {
     "CTM": "gptm.model",
@@ -21,16 +21,17 @@ _HOMES = {
     "GPTM": "gptm.model",
     "compare": "gptm.selection",
     "cross_validate": "gptm.selection",
-    "load": "gptm.persistence",
+    "load": "gptm.storage.model_file",
     "search_components": "gptm.selection",
 }
-_MODULES = ("files", "kernels", "metrics", "plots", "report", "words")
+_MODULES = ("corpus", "files", "kernels", "metrics", "plots", "report")
 
 __all__ = [
     "CTM",
     "GPTM",
     "Corpus",
     "compare",
+    "corpus",
     "cross_validate",
     "files",
     "kernels",
@@ -39,7 +40,6 @@ __all__ = [
     "plots",
     "report",
     "search_components",
-    "words",
 ]
 
 

@@ -12,9 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gptm import em, metrics, outcome, predict
-from gptm._types import Array
-from gptm._validation import (
+from gptm import metrics
+from gptm._basics.parallel import computing, interruptible
+from gptm._basics.progress import Progress
+from gptm._basics.types import Array
+from gptm._basics.validation import (
     check_callback,
     check_choice,
     check_init,
@@ -24,23 +26,24 @@ from gptm._validation import (
     checked_quantiles,
     read_counts,
 )
-from gptm._warnings import warn
+from gptm._basics.warnings import warn
 from gptm.corpus import Corpus
-from gptm.estep import Posterior, Prior, expected_theta, word_by_word
-from gptm.generate import Latent, checked_lengths, sample_documents
+from gptm.corpus.metadata import as_frame
+from gptm.inference import outcome
+from gptm.inference.em import loop as em
+from gptm.inference.em.document_step import Posterior, Prior, expected_theta, word_by_word
+from gptm.inference.outcome import Outcome
+from gptm.inference.sampling.convergence import diagnostics_table
+from gptm.inference.sampling.kept import Draws
+from gptm.inference.sampling.run import run_sampler
 from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
-from gptm.metadata import as_frame
-from gptm.outcome import Outcome
-from gptm.parallel import computing, interruptible
-from gptm.points import Weighted, theta_by_points, weighted_points
-from gptm.progress import Progress
+from gptm.prediction import new_documents as predict
+from gptm.prediction.simulate import Latent, checked_lengths, sample_documents
+from gptm.prediction.theta import Weighted, theta_by_points, weighted_points
 from gptm.reading import Reading
-from gptm.sampler.diagnosis import diagnostics_table
-from gptm.sampler.fit import run_sampler
-from gptm.sampler.kept import Draws
-from gptm.seeds import read_seeds
-from gptm.start import Start, make_start
+from gptm.starts.seed_words import read_seeds
+from gptm.starts.start import Start, make_start
 from gptm.tables import N_SCORED
 
 SCORE_SEED = 0  # of the split into observed and held-out words
@@ -281,7 +284,7 @@ class TopicModel(Reading, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         the training metadata; after EM with a kernel also the counts of words. It holds no texts and no code, and no
         `callback`.
         """
-        from gptm.persistence import save_model
+        from gptm.storage.model_file import save_model
 
         check_is_fitted(self)
         save_model(self, path)

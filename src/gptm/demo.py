@@ -12,10 +12,10 @@ import pandas as pd
 
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
-from gptm.cli.progress import bar, fitting
+from gptm.cli.progress_bars import bar, fitting
 from gptm.cli.session import Session
 from gptm.cli.session import run as run_session
-from gptm.cli.tables import print_table
+from gptm.cli.text_tables import print_table
 
 N_TOPICS = 20
 MIN_WORDS = 20  # of a paragraph

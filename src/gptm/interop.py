@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from gptm._validation import check_choice, check_number, read_counts
+from gptm._basics.validation import check_choice, check_number, read_counts
 from gptm.tables import list_words, topic_shares, word_names
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.stats import rankdata
 
-from gptm._types import Array
-from gptm._validation import check_number
+from gptm._basics.types import Array
+from gptm._basics.validation import check_number
 
 _HYPERGEOMETRIC_LIMIT = 10**9  # numpy's
 

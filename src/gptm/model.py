@@ -8,23 +8,24 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from gptm import em, predict
-from gptm._types import Array
-from gptm._validation import check_choice, check_truth
-from gptm._warnings import warn
+from gptm._basics.parallel import computing
+from gptm._basics.types import Array
+from gptm._basics.validation import check_choice, check_truth
+from gptm._basics.warnings import warn
 from gptm.base import TopicModel
-from gptm.estep import Posterior, Prior, expected_theta
-from gptm.explaining import Explaining
+from gptm.corpus.metadata import with_columns
+from gptm.effects.explaining import Explaining
+from gptm.inference.em import loop as em
+from gptm.inference.em.document_step import Posterior, Prior, expected_theta
+from gptm.inference.outcome import Outcome
+from gptm.inference.sampling.kept import Draws
+from gptm.inference.sampling.run import run_sampler
 from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
-from gptm.kernels.base import check_memory
 from gptm.kernels.identity import NothingBound
-from gptm.kernels.terms import Terms
-from gptm.metadata import with_columns
-from gptm.outcome import Outcome
-from gptm.parallel import computing
-from gptm.sampler.fit import run_sampler
-from gptm.sampler.kept import Draws
-from gptm.start import Start
+from gptm.kernels.kernel import check_memory
+from gptm.kernels.weighted_terms import Terms
+from gptm.prediction import new_documents as predict
+from gptm.starts.start import Start
 
 SHORT_CHAIN = 400  # sweeps that error bars of a fit without draws get
 

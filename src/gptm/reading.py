@@ -8,12 +8,12 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from gptm import interop, tables
-from gptm._types import Array
-from gptm._validation import check_choice, check_number
+from gptm._basics.parallel import computing
+from gptm._basics.types import Array
+from gptm._basics.validation import check_choice, check_number
 from gptm.corpus import Corpus
 from gptm.kernels import BoundKernel
-from gptm.parallel import computing
-from gptm.seeds import topic_numbers
+from gptm.starts.seed_words import topic_numbers
 
 
 class Reading:

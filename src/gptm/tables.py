@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from gptm import metrics
-from gptm._types import Array
-from gptm._validation import check_number
+from gptm._basics.types import Array
+from gptm._basics.validation import check_number
 from gptm.corpus import Corpus
 
 TEXT_LENGTH = 200  # characters of a document that a table shows

@@ -8,7 +8,11 @@ What other loops call is inlined (`forceinline`). Else a process that compiles t
 would run different copies of the same function, whose last bits differ.
 """
 
-from gptm._hot.algebra import (
+from gptm._hot.block_sweep import SweepScratch, sweep_block
+from gptm._hot.document_posterior import ANYTHING, NOWHERE, document_block, optimise_document
+from gptm._hot.first_guess import guess_document
+from gptm._hot.lda_tokens import choose, gibbs_sweep, next_uniform, weigh
+from gptm._hot.linear_algebra import (
     add_rows,
     cholesky,
     dot,
@@ -18,21 +22,17 @@ from gptm._hot.algebra import (
     summed,
     weighted_precision,
 )
-from gptm._hot.direction import LEVELS, level_of, newton_direction
-from gptm._hot.documents import ANYTHING, NOWHERE, document_block, optimise_document
-from gptm._hot.gibbs import choose, gibbs_sweep, next_uniform, weigh
-from gptm._hot.guess import guess_document
-from gptm._hot.lowering import Vector
-from gptm._hot.neighbours import keep_nearest, nearest_by_words, nearest_members, nearest_rows
-from gptm._hot.points import PointsOut, PointsScratch, find_mode, weigh_block
+from gptm._hot.logit_variances import settle_nu2, solve_nu2
+from gptm._hot.nearest import keep_nearest, nearest_by_words, nearest_members, nearest_rows
+from gptm._hot.newton import LEVELS, level_of, newton_direction
 from gptm._hot.scratch import Scratch
+from gptm._hot.simd import LANES, padded, padded_rows, padded_zeros
+from gptm._hot.simd_lowering import Vector
 from gptm._hot.softmax import Rules, SoftmaxScratch, expected_softmax
-from gptm._hot.sweep import SweepScratch, sweep_block
-from gptm._hot.tokens import draw_tokens
-from gptm._hot.urns import draw_gammas, draw_tables, expected_words
-from gptm._hot.variances import settle_nu2, solve_nu2
-from gptm._hot.vectors import LANES, padded, padded_rows, padded_zeros
-from gptm._hot.words import (
+from gptm._hot.token_draws import draw_tokens
+from gptm._hot.weighted_points import PointsOut, PointsScratch, find_mode, weigh_block
+from gptm._hot.word_draws import draw_gammas, draw_tables, expected_words
+from gptm._hot.word_evidence import (
     add_expected_counts,
     expected_topics,
     log_likelihood,

@@ -8,8 +8,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import overload
 
-from gptm._hot.lowering import Vector, compiled, is_vector
-from gptm._hot.vectors import LANES, larger, smaller, spread, where_above
+from gptm._hot.simd import LANES, larger, smaller, spread, where_above
+from gptm._hot.simd_lowering import Vector, compiled, is_vector
 
 _LOG2_E = 1.4426950408889634
 # log 2 in two parts: n times the first is exact for the n that occur.

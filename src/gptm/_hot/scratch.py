@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gptm._hot.direction import LEVELS
-from gptm._hot.vectors import padded, padded_zeros
+from gptm._hot.newton import LEVELS
+from gptm._hot.simd import padded, padded_zeros
 
 
 class Scratch(NamedTuple):

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gptm._hot.compile_options import FAST, inlined, loop
 from gptm._hot.exponential import exp
-from gptm._hot.settings import FAST, inlined, loop
-from gptm._hot.vectors import (
+from gptm._hot.simd import (
     LANES,
     get,
     greatest,

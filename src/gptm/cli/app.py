@@ -10,7 +10,13 @@ import typer
 from typer.core import TyperGroup
 
 from gptm import __version__
-from gptm.cli import ask, demo, documents, effects, fit, report, score
+from gptm.cli import demo_command as demo
+from gptm.cli import effects_command as effects
+from gptm.cli import fit_command as fit
+from gptm.cli import model_commands as ask
+from gptm.cli import report_command as report
+from gptm.cli import score_commands as score
+from gptm.cli import transform_command as documents
 from gptm.cli.session import Session, run
 
 _EVERYWHERE = "Everywhere"

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gptm.cli.session import UsageError
-from gptm.stopwords import composed
+from gptm.corpus.stop_words import composed
 
-# As gptm.formula names them; a test compares, since importing them here would take a second.
+# As gptm.kernels.formula names them; a test compares, since importing them here would take a second.
 KERNELS = (
     "categorical",
     "embedding",
@@ -193,7 +193,7 @@ class WordOptions:
     ] = None
 
     def settings(self) -> dict[str, Any]:
-        """What `gptm.words.Words` takes."""
+        """What `gptm.corpus.words.Words` takes."""
         found: dict[str, Any] = {
             "stop_words": None if self.stop_words.lower() == "none" else self.stop_words,
             "min_df": parse_frequency("--min-df", self.min_df),
@@ -368,7 +368,7 @@ def parse_formula(text: str) -> Any:
     """What a model takes as its kernel."""
     if text.strip().lower() in ("auto", "none"):
         return "auto" if text.strip().lower() == "auto" else None
-    from gptm.formula import parse_kernel
+    from gptm.kernels.formula import parse_kernel
 
     try:
         return parse_kernel(text)

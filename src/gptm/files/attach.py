@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gptm.corpus.metadata import as_name
 from gptm.files.cells import as_text, is_missing
 from gptm.files.formats import FilePath, open_source
-from gptm.files.guess import guess_id
+from gptm.files.guess_columns import guess_id
 from gptm.files.plan import Plan
 from gptm.files.problems import ProblemLog
 from gptm.files.table import Table
-from gptm.metadata import as_name
 
 
 def attach(table: Table, path: FilePath, plan: Plan, encoding: str, log: ProblemLog) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.metadata import as_name
+from gptm.corpus.metadata import as_name
 
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>"])
 _CODE = re.compile(r"\s*[+-]?0\d")  # 007 is a name and no number

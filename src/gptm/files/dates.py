@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from gptm.corpus.metadata import as_name
 from gptm.files.cells import is_missing
-from gptm.metadata import as_name
 
 ISO = "ISO8601"
 _MONTH_FIRST = (

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from gptm.corpus.stop_words import composed
+from gptm.corpus.words import Words, WordsReport, limit_words, removed_words, with_kept
 from gptm.files.formats import FilePath
 from gptm.files.problems import ProblemLog
 from gptm.files.streams import Input, Lines, Progress
-from gptm.stopwords import composed
-from gptm.words import Words, WordsReport, limit_words, removed_words, with_kept
 
 logger = logging.getLogger("gptm")
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gptm.files.cells import as_text, is_missing
-from gptm.files.columns import Column, check_kinds, listed, named, unknown_column
-from gptm.files.guess import LONG_STRINGS, guess_kind, guess_text, texts_among
+from gptm.files.guess_columns import LONG_STRINGS, guess_kind, guess_text, texts_among
 from gptm.files.problems import ProblemLog
 from gptm.files.rows import Row
 from gptm.files.table import Table
+from gptm.files.table_columns import Column, check_kinds, listed, named, unknown_column
 
 
 @dataclass

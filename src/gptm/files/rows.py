@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from gptm.files.cells import as_number
-from gptm.files.columns import shown
 from gptm.files.dates import find_forms
 from gptm.files.problems import ProblemLog
 from gptm.files.streams import Lines
+from gptm.files.table_columns import shown
 
 Row = tuple[int, dict[str, Any]]  # number of its line, and its cells by name
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm.corpus.metadata import as_name
 from gptm.files.cells import as_links, as_list, as_text, as_vector, is_missing, number_reader
-from gptm.files.columns import Column, Columns
 from gptm.files.dates import as_dates, find_doubt, some_forms
-from gptm.files.guess import guess_id, guess_kind, rows_by_id
+from gptm.files.guess_columns import guess_id, guess_kind, rows_by_id
 from gptm.files.problems import ProblemLog
 from gptm.files.rows import Row
-from gptm.metadata import as_name
+from gptm.files.table_columns import Column, Columns
 
 _REPEATED = 10_000  # different values per column that are stored once
 

@@ -12,16 +12,16 @@ Examples
 
 from gptm.kernels.algebra import Product, Scaled, Sum
 from gptm.kernels.auto import auto_kernel, resolve_kernel
-from gptm.kernels.base import BoundKernel, Documents, Kernel
 from gptm.kernels.categorical import Categorical
-from gptm.kernels.columns import RBF, Matern, OnColumns, Periodic
 from gptm.kernels.function import Function
 from gptm.kernels.graph import Graph
 from gptm.kernels.identity import Identity
+from gptm.kernels.kernel import BoundKernel, Documents, Kernel
+from gptm.kernels.linear import Embedding, Linear
 from gptm.kernels.mustlink import MustLink
-from gptm.kernels.neighbors import NearestNeighbors
+from gptm.kernels.nearest_neighbors import NearestNeighbors
 from gptm.kernels.precomputed import Precomputed
-from gptm.kernels.vectors import Embedding, Linear
+from gptm.kernels.smooth import RBF, Matern, OnColumns, Periodic
 
 __all__ = [
     "RBF",

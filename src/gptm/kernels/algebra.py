@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm._types import Array
-from gptm.kernels.base import (
+from gptm._basics.types import Array
+from gptm.kernels.kernel import (
     BoundKernel,
     Documents,
     Kernel,
     Learnable,
     split_params,
 )
-from gptm.kernels.points import PointBound
+from gptm.kernels.pointwise import PointBound
 from gptm.operators import (
     Placement,
     Structure,

@@ -7,15 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
-from gptm.kernels.algebra import Sum
-from gptm.kernels.base import Kernel, short
-from gptm.kernels.categorical import Categorical
-from gptm.kernels.columns import Matern
-from gptm.kernels.function import Function, is_function
-from gptm.kernels.graph import Graph
-from gptm.kernels.precomputed import Precomputed
-from gptm.kernels.vectors import Embedding
-from gptm.metadata import (
+from gptm.corpus.metadata import (
     is_date,
     is_listed,
     is_number,
@@ -25,6 +17,14 @@ from gptm.metadata import (
     vectors,
     without_blanks,
 )
+from gptm.kernels.algebra import Sum
+from gptm.kernels.categorical import Categorical
+from gptm.kernels.function import Function, is_function
+from gptm.kernels.graph import Graph
+from gptm.kernels.kernel import Kernel, short
+from gptm.kernels.linear import Embedding
+from gptm.kernels.precomputed import Precomputed
+from gptm.kernels.smooth import Matern
 
 logger = logging.getLogger("gptm")
 
@@ -52,7 +52,7 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
     if isinstance(kernel, list | tuple):
         hint = " Pass a matrix as np.array(rows), and a sum of several kernels as sum(kernels)."
     if isinstance(kernel, str):
-        hint = f" A formula is read by gptm.formula.parse_kernel({kernel!r})."
+        hint = f" A formula is read by gptm.kernels.formula.parse_kernel({kernel!r})."
     raise ValueError(
         "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
         f"{short(kernel)} of type {type(kernel).__name__}.{hint}"

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm._types import Array
-from gptm._warnings import warn
-from gptm.kernels.base import (
+from gptm._basics.types import Array
+from gptm._basics.warnings import warn
+from gptm.corpus.metadata import column, level_names
+from gptm.kernels.kernel import (
     BoundKernel,
     Documents,
     Kernel,
@@ -16,7 +17,6 @@ from gptm.kernels.base import (
     packed,
     unpacked,
 )
-from gptm.metadata import column, level_names
 from gptm.operators import Block, Features, Placement, Structure, pointing
 
 ALONE = -1  # no value, or at transform a level that no training document has

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
-from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel, naming, nothing_to_learn
-from gptm.kernels.points import PointBound
+from gptm._basics.types import Array
+from gptm.kernels.kernel import BoundKernel, Documents, Kernel, naming, nothing_to_learn
+from gptm.kernels.pointwise import PointBound
 from gptm.operators.spectral import check_symmetric
 
 _SOME = 256  # documents that are compared with each other where only each with itself is asked for

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
-from gptm._arrays import from_sparse_arrays, sparse_arrays
-from gptm._warnings import warn
-from gptm.kernels.base import Documents, nothing_to_learn, packed, unpacked
+from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
+from gptm._basics.warnings import warn
+from gptm.corpus.metadata import RENUMBERED, column, level_names, link_lists
+from gptm.kernels.kernel import Documents, nothing_to_learn, packed, unpacked
 from gptm.kernels.network import (
     Form,
     NetworkBound,
@@ -17,7 +18,6 @@ from gptm.kernels.network import (
     symmetrised,
 )
 from gptm.kernels.precomputed import check_order, in_order, rows_of
-from gptm.metadata import RENUMBERED, column, level_names, link_lists
 from gptm.operators import pointing
 
 

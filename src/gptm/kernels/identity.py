@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gptm._types import Array
-from gptm.kernels.base import BoundKernel, Documents, Kernel
+from gptm._basics.types import Array
+from gptm.kernels.kernel import BoundKernel, Documents, Kernel
 from gptm.operators import Placement, Structure
 
 

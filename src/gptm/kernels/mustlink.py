@@ -8,10 +8,10 @@ import pandas as pd
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from gptm._validation import is_real
-from gptm.kernels.base import Documents, Kernel, nothing_to_learn, unpacked
+from gptm._basics.validation import is_real
+from gptm.corpus.metadata import column, level_names
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of, warn_useless
-from gptm.metadata import column, level_names
+from gptm.kernels.kernel import Documents, Kernel, nothing_to_learn, unpacked
 
 _UNLABELLED = "-1"  # scikit-learn's way to write a missing label
 

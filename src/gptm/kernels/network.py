@@ -10,10 +10,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from gptm._memory import check_square
-from gptm._types import Array
-from gptm._validation import check_choice, is_real
-from gptm.kernels.base import BoundKernel, Kernel, Learnable
+from gptm._basics.memory import check_square
+from gptm._basics.types import Array
+from gptm._basics.validation import check_choice, is_real
+from gptm.kernels.kernel import BoundKernel, Kernel, Learnable
 from gptm.operators import EXACT, Network, Placement, Sparse, Structure, Tangent
 
 Form = Literal["smooth", "direct"]

@@ -8,11 +8,11 @@ import pandas as pd
 from scipy.linalg import eigvalsh
 from scipy.sparse import issparse
 
-from gptm._types import Array
-from gptm._warnings import warn
-from gptm.kernels.base import Documents, Kernel, naming
-from gptm.kernels.points import PointBound
-from gptm.metadata import as_name, column, level_names
+from gptm._basics.types import Array
+from gptm._basics.warnings import warn
+from gptm.corpus.metadata import as_name, column, level_names
+from gptm.kernels.kernel import Documents, Kernel, naming
+from gptm.kernels.pointwise import PointBound
 from gptm.operators.spectral import check_spectrum, check_symmetric
 
 

@@ -5,17 +5,21 @@ it, and a `Placement` says where new documents stand. A new operator is a new fi
 """
 
 from gptm.operators.additive import APART, Additive
-from gptm.operators.base import Cross, Operator, View
 from gptm.operators.build import build_operator, solved_variances
 from gptm.operators.cross import SpectralCross
+from gptm.operators.dense_prediction import (
+    covariance_of_new,
+    covariance_with_training,
+    variance_of_new,
+)
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, Split, pointing, stack
 from gptm.operators.matrixfree import MatrixFree
+from gptm.operators.operator import Cross, Operator, View
 from gptm.operators.sparse import EXACT, Network, Sparse
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure, sum_placements, sum_structures
 from gptm.operators.tangent import Tangent, growth, sum_tangents
-from gptm.operators.written import covariance_of_new, covariance_with_training, variance_of_new
 
 __all__ = [
     "APART",

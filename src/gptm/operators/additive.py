@@ -7,19 +7,19 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 
-from gptm._memory import check_square
-from gptm._types import Array
+from gptm._basics.memory import check_square
+from gptm._basics.types import Array
 from gptm.operators.arrow import Arrow, ArrowInner
-from gptm.operators.base import Base, BySpectrum, Cross, Operator, View, damping
 from gptm.operators.diagonal import Diagonal
+from gptm.operators.feature_view import AdditiveView, AlignedView, GraphView
 from gptm.operators.features import Block, Features
-from gptm.operators.inner import DenseInner, DiagonalInner, Inner
-from gptm.operators.recall import FeatureMoments, feature_moments
+from gptm.operators.moments import FeatureMoments, feature_moments
+from gptm.operators.operator import Base, BySpectrum, Cross, Operator, View, damping
 from gptm.operators.sparse import Sparse
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
-from gptm.operators.views import AdditiveView, AlignedView, GraphView
+from gptm.operators.weight_systems import DenseInner, DiagonalInner, Inner
 
 _ENTRIES = 10**7  # of features that are written out at a time
 APART = 256  # features that exclude each other: a decomposition of so many with the others would be slow

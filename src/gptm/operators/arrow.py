@@ -9,11 +9,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.sparse import csr_matrix, diags, issparse
 
-from gptm._memory import check_bytes
-from gptm._types import Array
+from gptm._basics.memory import check_bytes
+from gptm._basics.types import Array
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Features, Split
-from gptm.operators.inner import Inner
+from gptm.operators.weight_systems import Inner
 
 # What the block and the rest have in common; sparse where that is little.
 Common: TypeAlias = csr_matrix | Array

@@ -3,18 +3,18 @@
 import numpy as np
 from scipy.sparse import diags
 
-from gptm._memory import check_square
-from gptm._types import Array
-from gptm._warnings import warn
+from gptm._basics.memory import check_square
+from gptm._basics.types import Array
+from gptm._basics.warnings import warn
 from gptm.operators.additive import APART, Additive
-from gptm.operators.base import Base, Cross, Operator
+from gptm.operators.dense_prediction import SEVERAL, PlacedCross
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, pointing, stack
 from gptm.operators.matrixfree import MatrixFree
+from gptm.operators.operator import Base, Cross, Operator
 from gptm.operators.sparse import EXACT
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure
-from gptm.operators.written import SEVERAL, PlacedCross
 
 DENSE = 20_000  # and features about as many as documents
 PRIVATE = 300  # documents that may have a feature of their own beside a graph

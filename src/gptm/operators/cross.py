@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
-from gptm._types import Array
-from gptm.operators.base import Base, Cross
+from gptm._basics.types import Array
+from gptm.operators.operator import Base, Cross
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement
 

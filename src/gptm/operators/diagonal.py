@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gptm._types import Array
-from gptm.operators.base import Base, BySpectrum, Cross, View
+from gptm._basics.types import Array
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
+from gptm.operators.operator import Base, BySpectrum, Cross, View
 from gptm.operators.spectral import Spectral, SpectralView
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent

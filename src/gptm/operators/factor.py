@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
-from gptm._types import Array
+from gptm._basics.types import Array
 from gptm.operators.spectral import check_spectrum
 
 DENSE = 1000  # points up to which a decomposition is the quickest way

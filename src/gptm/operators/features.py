@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, identity
 
-from gptm._types import Array
-from gptm.parallel import inner_product, thin_product
+from gptm._basics.parallel import inner_product, thin_product
+from gptm._basics.types import Array
 
 
 class Block(NamedTuple):

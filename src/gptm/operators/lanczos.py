@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from gptm._types import Array
+from gptm._basics.types import Array
 
 SEED = 0
 STEPS = 40

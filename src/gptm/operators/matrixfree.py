@@ -7,12 +7,12 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from gptm._types import Array
-from gptm._warnings import warn
+from gptm._basics.types import Array
+from gptm._basics.warnings import warn
 from gptm.operators.additive import Additive
-from gptm.operators.base import BySpectrum, Cross, EigenView, Operator, View
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.lanczos import SEED, gauss_rules
+from gptm.operators.operator import BySpectrum, Cross, EigenView, Operator, View
 from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Placement, Structure
 from gptm.operators.tangent import Tangent

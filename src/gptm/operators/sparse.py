@@ -8,14 +8,14 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 
-from gptm._types import Array
-from gptm.operators.base import Base, BySpectrum, Cross, MomentView, View, damping
+from gptm._basics.parallel import by_rows
+from gptm._basics.types import Array
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
 from gptm.operators.lanczos import SEED, gauss_rules
+from gptm.operators.operator import Base, BySpectrum, Cross, MomentView, View, damping
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
-from gptm.parallel import by_rows
 
 TOL = 3e-5  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
 EXACT = 2000  # documents up to which a graph is decomposed

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import eigh
 
-from gptm._types import Array
-from gptm.operators.base import BySpectrum, Cross, EigenView, View
+from gptm._basics.parallel import row_product
+from gptm._basics.types import Array
+from gptm.operators.operator import BySpectrum, Cross, EigenView, View
 from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
-from gptm.parallel import row_product
 
 
 class Spectral(BySpectrum):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gptm._types import Array
+from gptm._basics.types import Array
 from gptm.operators.features import Features, stack
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ Examples
 """
 
 from gptm.plots.correlations import plot_topic_correlations
-from gptm.plots.documents import plot_documents
-from gptm.plots.effects import plot_effects, plot_topics_over_time
-from gptm.plots.fitting import plot_bound, plot_components
+from gptm.plots.document_map import plot_documents
+from gptm.plots.effect_plots import plot_effects, plot_topics_over_time
+from gptm.plots.fit_plots import plot_bound, plot_components
 from gptm.plots.variance import plot_variance_explained
 
 __all__ = [

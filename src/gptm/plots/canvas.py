@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from gptm._types import Array
+from gptm._basics.types import Array
 from gptm.tables import list_words, word_names
 
 # Okabe and Ito's colours, which all kinds of colour vision tell apart; without yellow, faint on white.

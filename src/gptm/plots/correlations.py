@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gptm._types import Array
-from gptm._validation import check_number
+from gptm._basics.types import Array
+from gptm._basics.validation import check_number
 from gptm.plots.canvas import COLORS, SMALL, new_axes, topic_labels
 
 TOGETHER: dict[str, Any] = {"color": COLORS[0], "ls": "-"}

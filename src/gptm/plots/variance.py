@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.explaining import UNEXPLAINED
+from gptm.effects.explaining import UNEXPLAINED
 from gptm.plots.canvas import (
     GREY,
     SMALL,
@@ -16,9 +16,9 @@ from gptm.plots.canvas import (
     tidy,
     topic_labels,
 )
-from gptm.plots.effects import check_terms
+from gptm.plots.effect_plots import check_terms
 from gptm.plots.ranks import around
-from gptm.seeds import topic_numbers
+from gptm.starts.seed_words import topic_numbers
 
 _ROW = 0.34  # inches
 

@@ -4,7 +4,7 @@
 SVG and canvas and needs no plotting library: it stays small, follows the reader's dark mode and prints as text.
 """
 
-from gptm.report.data import report_data
 from gptm.report.page import model_report, write_report
+from gptm.report.page_data import report_data
 
 __all__ = ["model_report", "report_data", "write_report"]

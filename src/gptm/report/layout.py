@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gptm._types import Array
+from gptm._basics.types import Array
 
 N_LANDMARKS = 2000  # documents that t-SNE places; its time grows fast beyond
 N_STEPS = 500  # half of the usual number: the neighbours are the same by then

@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gptm._files import replace_file
-from gptm.report.data import report_data
+from gptm._basics.atomic_files import replace_file
+from gptm.report.page_data import report_data
 
 _STYLE = "page.css"
 # One script, in this order; each file is one part of the page.

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
-from gptm._types import Array
+from gptm._basics.types import Array
 from gptm.reproduce import figures, gplvm
 from gptm.reproduce.data import Documents, load_set
 from gptm.reproduce.embeddings import (

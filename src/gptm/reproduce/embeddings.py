@@ -15,7 +15,7 @@ from scipy.linalg import helmert
 from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
-from gptm._types import Array
+from gptm._basics.types import Array
 from gptm.base import TopicModel
 from gptm.reproduce import figures, gplvm
 from gptm.reproduce.data import Documents, available, load_set

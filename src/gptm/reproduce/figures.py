@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
-from gptm._types import Array
+from gptm._basics.types import Array
 from gptm.plots.canvas import SMALL, as_percent, color_of, tidy
 
 MARKERS = ("o", "^", "s", "D", "v", "P")

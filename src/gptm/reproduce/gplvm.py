@@ -18,8 +18,8 @@ from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from gptm._types import Array
-from gptm.parallel import single_threaded_blas
+from gptm._basics.parallel import single_threaded_blas
+from gptm._basics.types import Array
 
 MAX_ITER = 200
 TOLERANCE = 1e-6  # relative, of an iteration

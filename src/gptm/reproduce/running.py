@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from gptm.cli.progress import bar
+from gptm.cli.progress_bars import bar
 from gptm.cli.session import Session
 from gptm.reproduce.jobs import Job, Settings
 from gptm.reproduce.store import Store

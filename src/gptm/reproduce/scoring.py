@@ -15,9 +15,9 @@ from sklearn.model_selection import KFold
 
 from gptm import CTM, GPTM
 from gptm import kernels as k
+from gptm._basics.parallel import single_threaded_blas
 from gptm.base import TopicModel
-from gptm.parallel import single_threaded_blas
-from gptm.predict import held_out_bounds
+from gptm.prediction.new_documents import held_out_bounds
 from gptm.reproduce.data import Documents, available, load_set
 from gptm.reproduce.jobs import Job, Settings
 

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from gptm import __version__
-from gptm._files import replace_file
+from gptm._basics.atomic_files import replace_file
 from gptm.reproduce import data
 from gptm.reproduce.jobs import Job, Settings
 

@@ -19,11 +19,11 @@ from scipy.sparse import csr_matrix
 
 from gptm import CTM, GPTM
 from gptm import kernels as k
-from gptm._types import Array
+from gptm._basics.parallel import single_threaded_blas
+from gptm._basics.types import Array
+from gptm.inference.mean_solve import diagonalise, document_means, solve_means, view_logits
 from gptm.kernels import BoundKernel, Documents
-from gptm.means import diagonalise, document_means, solve_means, view_logits
 from gptm.operators import Operator
-from gptm.parallel import single_threaded_blas
 from gptm.reproduce import figures
 from gptm.reproduce.jobs import Claim, Job, Section, Settings
 from gptm.reproduce.tables import write_table

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
-from gptm._types import Array
+from gptm._basics.types import Array
 from gptm.metrics import npmi_coherence, top_words
 from gptm.reproduce.data import available, load_set
 from gptm.reproduce.jobs import Claim, Job, Section, Settings

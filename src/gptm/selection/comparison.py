@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.model_selection import ShuffleSplit
 
 from gptm.base import TopicModel
-from gptm.selection.fitting import Task, make_tasks, run_tasks
+from gptm.selection.fold_fits import Task, make_tasks, run_tasks
 from gptm.selection.folds import SHARES, check_shares, make_folds, read_data
-from gptm.selection.models import find_reference, named_models, prepare
+from gptm.selection.named_models import find_reference, named_models, prepare
 from gptm.selection.results import Comparison
 
 TEST_SHARE = 0.2  # of the documents, where they are split once

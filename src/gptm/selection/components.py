@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gptm._validation import check_number
+from gptm._basics.validation import check_number
 from gptm.base import TopicModel
-from gptm.selection.fitting import make_tasks, run_tasks
+from gptm.selection.fold_fits import make_tasks, run_tasks
 from gptm.selection.folds import check_shares, make_folds, read_data
-from gptm.selection.models import name_of, prepare
+from gptm.selection.named_models import name_of, prepare
 from gptm.selection.results import ComponentSearch
-from gptm.selection.tables import perplexity_column
+from gptm.selection.score_tables import perplexity_column
 
 
 def search_components(

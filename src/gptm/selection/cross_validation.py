@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gptm.base import TopicModel
-from gptm.selection.fitting import make_tasks, run_tasks
+from gptm.selection.fold_fits import make_tasks, run_tasks
 from gptm.selection.folds import SHARES, check_shares, make_folds, read_data
-from gptm.selection.models import name_of, prepare
+from gptm.selection.named_models import name_of, prepare
 from gptm.selection.results import CrossValidation
 
 

@@ -9,9 +9,9 @@ from scipy.sparse import issparse
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 
-from gptm._validation import check_number
+from gptm._basics.validation import check_number
 from gptm.corpus import Corpus
-from gptm.metadata import as_frame
+from gptm.corpus.metadata import as_frame
 
 SHARES = (0.5, 0.2, 0.05)  # of the words of a held-out document that a model sees
 

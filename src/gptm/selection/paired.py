@@ -18,7 +18,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from gptm.selection.tables import PERPLEXITY, common_folds
+from gptm.selection.score_tables import PERPLEXITY, common_folds
 
 CHANGE, ERROR = "change_", "_error"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gptm.selection.paired import ERROR, paired_differences, with_changes, written_changes
-from gptm.selection.tables import as_text, common_folds, per_group
+from gptm.selection.score_tables import as_text, common_folds, per_group
 
 
 class _Result(ABC):

@@ -1,0 +1,1 @@
+"""What every room uses: checks, warnings, threads, files that appear as a whole. Knows nothing of topic models."""

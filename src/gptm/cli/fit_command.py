@@ -1,0 +1,198 @@
+"""`gptm fit`: from a file to a model."""
+
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.progress_bars import fitting
+from gptm.cli.read_documents import check_output, read_training
+from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+from gptm.cli.text_tables import readable, topic_rows
+
+_KEEPING = "Model file"
+_STEP = 60  # characters of a command, beyond which its explanation is not aligned with the others
+
+
+def fit(
+    session: Session,
+    file: o.File,
+    *,
+    model: o.ModelOptions,
+    file_options: o.FileOptions,
+    word_options: o.WordOptions,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The model's file; by default named after FILE, in this folder.",
+            show_default="FILE.gptm",
+        ),
+    ] = None,
+    topics: o.Topics = 20,
+    no_text: Annotated[
+        bool,
+        typer.Option(
+            "--no-text", help="Leave the texts out of the model's file.", rich_help_panel=_KEEPING
+        ),
+    ] = False,
+    text_length: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Characters of each text that the model's file keeps, for the report to show.",
+            rich_help_panel=_KEEPING,
+        ),
+    ] = 5000,
+    no_corpus: Annotated[
+        bool,
+        typer.Option(
+            "--no-corpus",
+            help="Leave everything about single documents out that the model itself does not need.",
+            rich_help_panel=_KEEPING,
+        ),
+    ] = False,
+) -> int:
+    """Learn topics from a file of documents, with everything known about them."""
+    settings, words = file_options.settings(), word_options.settings()
+    target = output or _beside(file)
+    inputs = [file, *file_options.files(), *word_options.files()]
+    check_output(target, inputs=inputs, is_model=True)
+    if target == "-" and (session.json or sys.stdout.isatty()):
+        raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
+    choices = model.settings()
+    keep_texts = 0 if no_text or no_corpus else text_length
+    reading = read_training(session, file, settings, words, choices["kernel"], keep_texts)
+    tell_reading(session, reading)
+
+    from gptm import GPTM
+
+    with fitting(session, "fitting", model.max_iter, model.tol) as callback:
+        fitted = GPTM(
+            topics,
+            random_state=session.seed,
+            n_jobs=session.jobs,
+            callback=callback,
+            **choices,
+        ).fit(reading.corpus)
+    interrupted = fitted.stop_reason_ == "interrupt"
+    _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
+    again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
+    _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
+    return INTERRUPTED if interrupted else OK
+
+
+def _beside(file: str) -> str:
+    if file == "-":
+        return "model.gptm"
+    # Of a folder too, also if it is called ".".
+    name = Path(file).resolve().name.removesuffix(".gz")
+    return f"{Path(name).stem}.gptm"
+
+
+def _save(
+    model: Any,
+    target: str,
+    reading: Any,
+    text: str | None,
+    *,
+    keep_corpus: bool,
+) -> None:
+    from gptm.files.table_columns import named
+    from gptm.storage.model_file import save_model
+
+    columns = reading.columns
+    order = named(text, columns.text, "--text") if columns.text else ()
+    kept = {
+        "corpus": reading.corpus if keep_corpus else None,
+        "texts": reading.texts,
+        "words": reading.words.to_dict(),
+        "reading": {  # columns that are joined keep the order in which they were named
+            "text": list(order or columns.text),
+            "id": columns.id,
+            "kinds": columns.kinds,
+        },
+    }
+    if target != "-":
+        save_model(model, target, **kept)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.gptm"
+        save_model(model, path, **kept)
+        sys.stdout.buffer.write(path.read_bytes())
+        sys.stdout.flush()
+
+
+def tell_reading(session: Session, reading: Any) -> None:
+    """Which columns were taken for what, and what became of the words."""
+    if len(reading.columns):
+        session.say(str(reading.columns).replace("in text= to", "in --text to") + "\n")
+    session.say(str(reading.report))
+
+
+def _conclude(
+    session: Session, model: Any, reading: Any, again: str, target: str, interrupted: bool
+) -> None:
+    table = model.topics(8)
+    state = (
+        "interrupted" if interrupted else "converged" if model.converged_ else "did not converge"
+    )
+    sampled = model.inference == "sampling"
+    how = "stopped" if sampled and state == "did not converge" else state
+    steps_done = f"{model.n_iter_} {'sweeps' if sampled else 'iterations'}"
+    session.say(f"\n{model.n_components} topics, {how} after {steps_done}")
+    if sampled and model.diagnostics_ is not None:
+        session.say(chain_sentence(model.diagnostics_))
+    if model.kernel_ is not None:
+        session.say(f"kernel learnt: {readable(model.kernel_)}")
+    session.say()
+    for number, share, text in topic_rows(table):
+        session.say(f"{number:>4}  {share:>6}  {text}")
+    if target == "-":
+        return
+    session.say(f"\n{'the model so far is' if interrupted else 'model'} saved in {target}")
+    path = shlex.quote(target)
+    steps = {
+        f"gptm report {path} -o report.html": "a page to look at",
+        f"gptm transform {path} NEW.csv": "topics of other documents",
+        f"gptm evaluate {again} --topics {model.n_components}": "does the side information help?",
+        f"gptm search {again}": "how many topics?",
+    }
+    session.say("what to try next:")
+    width = min(_STEP, max(map(len, steps)))
+    for command, what in steps.items():
+        session.say(f"  {command:<{width}}  # {what}")
+    if session.json:
+        session.answer(summary(model, reading, target, state), lambda: None)
+
+
+def chain_sentence(table: Any) -> str:
+    """How good the draws are, in a line."""
+    parts = [
+        f"{row.quantity.replace('_', '-')} {row.ess:.0f} (R-hat {row.rhat:.2f})"
+        for row in table.itertuples()
+    ]
+    return f"effective draws: {', '.join(parts)}"
+
+
+def summary(model: Any, reading: Any, target: str, state: str) -> dict[str, Any]:
+    """What --json says after a fit."""
+    n, V = reading.corpus.shape
+    return {
+        "model": target,
+        "documents": n,
+        "words": V,
+        "words_report": reading.report.to_dict(),
+        "columns": reading.columns.to_list(),
+        "problems": [problem.to_dict() for problem in reading.problems],
+        "kernel": None if model.kernel_ is None else repr(model.kernel_),
+        "state": state,
+        "iterations": model.n_iter_,
+        "bound": float(model.bound_[-1]) if len(model.bound_) else None,
+        "topics": model.topics(10).rename_axis("topic").reset_index(),
+    }

@@ -1,0 +1,34 @@
+"""What the terms of a model's kernel read, for the commands that ask about it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Term:
+    """What there is to ask a term of the kernel about."""
+
+    label: str
+    columns: tuple[str, ...]
+    levels: dict[str, list[str]]  # by column, for categories
+    dates: frozenset[str]  # columns that hold dates
+    numbers: frozenset[str]
+
+
+def terms(fitted: Any) -> list[Term]:
+    """The terms of a fitted model's kernel."""
+    from gptm.kernels.weighted_terms import terms_of
+
+    found = []
+    for label, bound in zip(fitted.terms_, terms_of(fitted._bound_kernel), strict=True):
+        settings = bound.settings(1)
+        shown = {} if settings is None else {str(name): settings[name] for name in settings}
+        levels = {
+            name: [str(value) for value in values]
+            for name, values in shown.items()
+            if values.dtype.kind not in "ifuM"
+        }
+        dates = frozenset(name for name, values in shown.items() if values.dtype.kind == "M")
+        numbers = frozenset(name for name, values in shown.items() if values.dtype.kind in "ifu")
+        found.append(Term(label, tuple(bound.kernel.column_names()), levels, dates, numbers))
+    return found

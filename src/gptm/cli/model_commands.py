@@ -1,0 +1,83 @@
+"""Questions to a fitted model: `gptm topics`, `gptm info`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.read_documents import check_table, model_file, write_table
+from gptm.cli.session import Session, UsageError
+from gptm.cli.text_tables import print_table, topic_rows
+
+
+def topics(
+    session: Session,
+    model: o.Model,
+    words: Annotated[int, typer.Option("--words", "-n", min=1, help="Words per topic.")] = 10,
+    by: Annotated[
+        str, typer.Option(help="Which words: probable (words), frex, lift or score.")
+    ] = "words",
+    output: o.Output = None,
+) -> None:
+    """The topics of a model: share and words, largest first."""
+    if by not in ("words", "frex", "lift", "score"):
+        raise UsageError(f"--by expects words, frex, lift or score; got {by!r}.")
+    check_table(output, inputs=[model])
+    with model_file(model) as path:
+        from gptm.storage.model_file import load
+
+        table = load(path).set_params(n_jobs=session.jobs).topics(words)
+    if write_table(session, table.rename_axis("topic").reset_index(), output):
+        return
+    rows = topic_rows(table.assign(words=table[by]))
+    data = table.rename_axis("topic").reset_index()
+    session.answer(data, lambda: print_table(rows, ("topic", "share", by), ("topic", "share")))
+
+
+def info(session: Session, model: o.Model) -> None:
+    """What a model's file holds: the model, its settings, and the documents that came along."""
+    with model_file(model) as path:
+        from gptm.storage.model_file import load, load_attached, read_header
+
+        header, fitted, attached = read_header(path), load(path), load_attached(path)
+    corpus = attached.corpus
+    kernel = getattr(fitted, "kernel_", None)
+    facts = {
+        "model": type(fitted).__name__,
+        "topics": len(fitted.components_),
+        "words": fitted.components_.shape[1],
+        "documents": len(fitted.doc_lengths_),
+        "tokens": int(fitted.doc_lengths_.sum()),
+        "kernel": None if kernel is None else repr(kernel),
+        "iterations": fitted.n_iter_,
+        "converged": fitted.converged_,
+        "bound": float(fitted.bound_[-1]) if len(fitted.bound_) else None,
+        "parameters": {
+            name: value if isinstance(value, int | float | str | None) else repr(value)
+            for name, value in fitted.get_params(deep=False).items()
+        },
+        "columns of the kernel": [] if kernel is None else list(kernel.column_names()),
+        "columns": [] if corpus is None or corpus.metadata is None else list(corpus.metadata),
+        "ids": corpus is not None and corpus.ids is not None,
+        "counts of words": kernel is not None or corpus is not None,
+        "texts": attached.texts is not None,
+        "written_by": header["libraries"],
+        "schema": header["schema"],
+    }
+    session.answer(facts, lambda: _print_facts(facts))
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    nested = ("parameters", "written_by")
+    rows = [(name, _fact(value)) for name, value in facts.items() if name not in nested]
+    for name in nested:
+        rows.append((name, ", ".join(f"{key}={value}" for key, value in facts[name].items())))
+    print_table(rows, ("", ""))
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else "none" if value is None else str(value)

@@ -1,0 +1,179 @@
+"""From the reading options of the command line to documents, and what to say about them."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gptm.cli.progress_bars import bar
+from gptm.cli.session import Session, UsageError
+from gptm.cli.wording import in_options
+
+
+def read_training(
+    session: Session,
+    file: str,
+    settings: dict[str, Any],
+    words: dict[str, Any],
+    kernel: Any,
+    keep_texts: int,
+) -> Any:
+    """The documents of a file, with progress and problems told; they must have what the kernel reads."""
+    check_file(file)
+    from gptm import files
+    from gptm.corpus.words import Words
+
+    try:
+        chosen = Words(**words)
+    except ValueError as error:
+        raise UsageError(in_options(str(error))) from None
+    with bar(session, "reading") as update:
+        reading = files.read(file, words=chosen, keep_texts=keep_texts, progress=update, **settings)
+    tell_problems(session, reading)
+    _check_kernel(kernel, reading.corpus.metadata)
+    return reading
+
+
+def _check_kernel(kernel: Any, metadata: Any) -> None:
+    """Say that a column is not there with the name that was meant."""
+    from gptm.files.table_columns import unknown_column
+
+    known = [] if metadata is None else list(metadata)
+    for name in kernel.column_names() if hasattr(kernel, "column_names") else ():
+        if name not in known:
+            raise unknown_column(name, known, "--kernel")
+
+
+def check_file(file: str) -> None:
+    """Say early that a file is not there: before libraries load."""
+    if file != "-" and not Path(file).exists():
+        raise FileNotFoundError(2, "there is no such file", file)
+
+
+def tell_problems(session: Session, reading: Any, but: Sequence[str] = ()) -> None:
+    """Warn of what was wrong with a file, but for the kinds that others tell of."""
+    for problem in reading.problems:
+        if problem.kind not in but:
+            session.warn(str(problem))
+
+
+def check_output(
+    path: str | None,
+    option: str = "--output",
+    *,
+    inputs: Sequence[str | None] = (),
+    is_model: bool = False,
+) -> None:
+    """Say that a file cannot be written, or must not be, before the work and not after it.
+
+    Parameters
+    ----------
+    inputs : sequence of paths
+        What the command reads: writing over it would destroy it.
+    is_model : bool
+        Whether a model is written, which may replace another one; a table or a page may not.
+    """
+    if path is None or path == "-":
+        return
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}; make it first, or choose another {option}.")
+    if Path(path).is_dir():
+        raise UsageError(f"{path} is a folder; {option} expects a file.")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"the folder {folder} cannot be written to; choose another {option}.")
+    for one in inputs:
+        if one is not None and _would_destroy(path, one):
+            raise UsageError(
+                f"{option} expects a file that this command does not read; writing {path} would destroy the input "
+                f"{one}. Choose another name."
+            )
+    if not is_model and _is_model(path):
+        raise UsageError(
+            f"{option} expects a file that may be replaced; {path} is a model that 'gptm fit' wrote. Choose another "
+            "name, or remove the model first."
+        )
+
+
+def _would_destroy(path: str, read: str) -> bool:
+    """Whether a file is what a command reads, or one of the texts in the folder that it reads."""
+    if not (os.path.isfile(path) and os.path.exists(read)):
+        return os.path.abspath(path) == os.path.abspath(read)
+    if os.path.isdir(read):  # a model may lie beside the texts that it was made of
+        from gptm.files.formats import TEXTS
+
+        inside = Path(read).resolve() in Path(path).resolve().parents
+        return inside and Path(path.removesuffix(".gz")).suffix.lower() in TEXTS
+    return os.path.samefile(path, read)
+
+
+def _is_model(path: str) -> bool:
+    """Whether a file begins as the files of models do; the library that reads them takes a second to load."""
+    try:
+        with open(path, "rb") as file:
+            return b'{"__metadata__":{"gptm":' in file.read(64) if os.path.isfile(path) else False
+    except OSError:
+        return False
+
+
+def check_table(
+    path: str | None, format: str | None = None, *, inputs: Sequence[str | None] = ()
+) -> None:
+    """The same for a table, whose format must be one that can be written here."""
+    check_output(path, inputs=inputs)
+    if format is None and path in (None, "-"):
+        return
+    from gptm.files.formats import find_format, suffix
+    from gptm.files.parquet import import_parquet
+    from gptm.files.writer import WRITABLE
+
+    found = format or find_format(str(path))
+    if found not in WRITABLE:
+        raise UsageError(
+            f"--output expects a table's name, which ends in .csv, .tsv, .jsonl or .parquet, with .gz after it if you "
+            f"like; got one that ends in {suffix(str(path))!r}."
+        )
+    if found == "parquet":
+        import_parquet()
+
+
+@contextmanager
+def model_file(model: str) -> Iterator[str]:
+    """A path to a model; standard input is put into a file first."""
+    if model != "-":
+        check_file(model)
+        yield model
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "standard input"
+        path.write_bytes(sys.stdin.buffer.read())
+        yield str(path)
+
+
+def write_table(
+    session: Session,
+    frame: Any,
+    output: str | None,
+    format: str | None = None,
+    *,
+    what: str = "",
+) -> bool:
+    """Write a table to a file, if one was named, and say so; its name says the format unless told.
+
+    If that fails, as on a full disk, the table goes to standard output: the work is not lost.
+    """
+    if output is None or output == "-":
+        return False
+    from gptm import files
+
+    try:
+        files.write_table(frame, output, format)
+    except Exception:
+        session.warn(f"{output} could not be written; the table is on standard output instead.")
+        session.answer(frame, lambda: files.write_table(frame, sys.stdout, "csv"))
+        raise
+    session.say(f"{what or f'{len(frame):,} rows'} in {output}")
+    return True

@@ -1,0 +1,143 @@
+"""`gptm evaluate` and `gptm search`: honest scores, from words of documents that the model has not seen."""
+
+from typing import Annotated, Any
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.progress_bars import counting
+from gptm.cli.read_documents import check_table, read_training, write_table
+from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+from gptm.cli.text_tables import print_table
+
+_NOTHING_TO_COMPARE = (
+    "There is no side information to compare with the words alone; for scores of the words alone use 'gptm search -k "
+    "none'."
+)
+Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+
+
+def evaluate(
+    session: Session,
+    file: o.File,
+    *,
+    model: o.ModelOptions,
+    file_options: o.FileOptions,
+    topics: o.Topics = 20,
+    folds: Folds = 5,
+    observed: Annotated[
+        str, typer.Option(help="Percentages of a document's words that the models see.")
+    ] = "50,20,5",
+    output: o.Output = None,
+    word_options: o.WordOptions,
+) -> int:
+    """Does the side information help? Perplexity of held-out words with it (GPTM) and without (CTM).
+
+    The change is taken within folds, ± its standard error.
+    """
+    shares = _shares(observed)
+    settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
+    check_table(output, inputs=[file, *file_options.files(), *word_options.files()])
+    if choices["kernel"] is None:
+        raise UsageError(
+            f"--kernel expects side information here; got 'none'. {_NOTHING_TO_COMPARE}"
+        )
+    reading = read_training(session, file, settings, words, choices["kernel"], keep_texts=0)
+    corpus = reading.corpus
+    if choices["kernel"] == "auto" and not _has_side_information(reading):
+        raise ValueError(f"{file} holds nothing but texts. {_NOTHING_TO_COMPARE}")
+    from gptm import CTM, GPTM, compare
+
+    run: dict[str, Any] = {"random_state": session.seed, "n_jobs": session.jobs}
+    models = {
+        "GPTM": GPTM(topics, **choices, **run),
+        "CTM": CTM(topics, **model.common(), **run),
+    }
+    with counting(session, "fitting", folds * len(models)):
+        found = compare(
+            models,
+            corpus,
+            cv=folds,
+            reference="CTM",
+            observed=shares,
+            random_state=session.seed,
+            verbose=True,
+        )
+    code = _conclude(session, found, output)
+    session.say(_difference(found))
+    return code
+
+
+def _has_side_information(reading: Any) -> bool:
+    """Whether there is a column beside the ids."""
+    metadata = reading.corpus.metadata
+    return metadata is not None and any(name != reading.columns.id for name in metadata)
+
+
+def _difference(found: Any) -> str:
+    """What the side information does to each perplexity, in words."""
+    from gptm.selection.paired import CHANGE, written_changes
+
+    changes = written_changes(found.table.loc[["GPTM"]])
+    parts = [f"{text} at {name.removeprefix(CHANGE)} %" for name, (text,) in changes.items()]
+    return f"perplexity with side information, against words only: {', '.join(parts)} of the words seen"
+
+
+def search(
+    session: Session,
+    file: o.File,
+    *,
+    model: o.ModelOptions,
+    file_options: o.FileOptions,
+    topics: Annotated[
+        str, typer.Option("--topics", "-t", help="Numbers of topics to try, as in 5,10,20.")
+    ] = "5,10,20,40",
+    folds: Folds = 5,
+    observed: Annotated[
+        str, typer.Option(help="Percentage of a document's words that the models see.")
+    ] = "50",
+    output: o.Output = None,
+    word_options: o.WordOptions,
+) -> int:
+    """How many topics? Cross-validated perplexity of held-out words for several numbers."""
+    sizes = o.parse_numbers("--topics", topics)
+    if min(sizes) < 1:
+        raise UsageError(f"--topics expects numbers from 1 on; got {topics!r}.")
+    share, *others = _shares(observed)
+    if others:
+        raise UsageError(f"--observed expects one percentage here; got {observed!r}.")
+    settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
+    check_table(output, inputs=[file, *file_options.files(), *word_options.files()])
+    corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus
+    from gptm import GPTM, search_components
+
+    with counting(session, "fitting", folds * len(set(sizes))):
+        found = search_components(
+            GPTM(**choices, random_state=session.seed, n_jobs=session.jobs),
+            corpus,
+            sizes,
+            cv=folds,
+            observed=share,
+            random_state=session.seed,
+            verbose=True,
+        )
+    return _conclude(session, found, output)
+
+
+def _shares(text: str) -> list[float]:
+    shares = [percentage / 100 for percentage in o.parse_numbers("--observed", text, float)]
+    if not all(0 < share < 1 for share in shares):
+        raise UsageError(f"--observed expects percentages between 0 and 100; got {text!r}.")
+    return shares
+
+
+def _conclude(session: Session, found: Any, output: str | None) -> int:
+    """Print what came out; after Ctrl-C that is what has been done so far."""
+    table = found.table.reset_index()
+    if not write_table(session, table, output):
+        text, conclusion = found._printed()
+        text = text.reset_index()
+        names = [str(name) for name in text]
+        session.answer(table, lambda: print_table(text.to_numpy().tolist(), names, names[1:]))
+        session.say(f"\n{conclusion}")
+    return OK if found.complete else INTERRUPTED

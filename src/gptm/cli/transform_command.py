@@ -1,0 +1,148 @@
+"""`gptm transform`: the topics of new documents."""
+
+import sys
+from typing import Annotated, Any, Literal
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.progress_bars import bar
+from gptm.cli.read_documents import (
+    check_file,
+    check_table,
+    model_file,
+    tell_problems,
+    write_table,
+)
+from gptm.cli.session import Session, UsageError
+
+_MOST_NAMED = 5  # names of a category in a warning
+
+
+def transform(
+    session: Session,
+    model: o.Model,
+    file: o.File,
+    *,
+    file_options: o.FileOptions,
+    output: o.Output = "-",
+    missing_columns: Annotated[
+        Literal["error", "prior"],
+        typer.Option(
+            help="Where the file lacks a column that the kernel reads: stop, or go on as if its values were missing."
+        ),
+    ] = "error",
+    to: Annotated[
+        Literal["csv", "tsv", "jsonl", "parquet"] | None,
+        typer.Option("--to", help="Format to write, where the name of the output does not tell."),
+    ] = None,
+) -> None:
+    """Topic proportions of new documents, from their text and metadata: one row each."""
+    if model == "-" and file == "-":
+        raise UsageError("standard input can hold the model or the documents, not both.")
+    check_table(output, to, inputs=[model, file, *file_options.files()])
+    check_file(file)
+    with model_file(model) as path:
+        from gptm.storage.model_file import load, read_header
+
+        fitted, header = load(path), read_header(path)
+    reading = _read(session, fitted, header, file, file_options.settings())
+    tell_problems(session, reading, but=("missing column",) if missing_columns == "error" else ())
+    _tell_unknown(session, reading.report)
+    _tell_unseen(session, fitted, reading.corpus.metadata)
+    fitted.set_params(n_jobs=session.jobs)
+    with bar(session, "finding topics"):
+        theta = fitted.transform(reading.corpus, missing_columns=missing_columns)
+    frame = _table(theta, reading.corpus.ids)
+    what = f"{len(frame):,} documents, {theta.shape[1]} topics"
+    if write_table(session, frame, output, to, what=what):
+        if session.json:
+            session.answer({"documents": len(frame), "output": output}, lambda: None)
+    elif to is None and session.json:
+        session.answer(frame, lambda: None)
+    else:
+        from gptm import files
+
+        files.write_table(frame, sys.stdout, to or "csv")
+        sys.stdout.flush()
+
+
+def _read(
+    session: Session,
+    fitted: Any,
+    header: dict[str, Any],
+    file: str,
+    settings: dict[str, Any],
+) -> Any:
+    """New documents, read as the training documents were."""
+    from gptm import files
+    from gptm.corpus.words import Words
+
+    vocabulary = getattr(fitted, "feature_names_in_", None)
+    if vocabulary is None:
+        raise ValueError(
+            "the model does not know its words, so that new texts cannot be read. Fit it to a corpus with a vocabulary."
+        )
+    trained, words = header.get("reading") or {}, header.get("words")
+    given = settings | {
+        "kinds": _kinds(fitted, trained, settings["kinds"]),
+        "trained_text": trained.get("text") or None,
+        "file_vocabulary": settings["vocabulary"],
+        "vocabulary": vocabulary,
+        "words": Words(stop_words=None) if words is None else Words.from_dict(words),
+    }
+    with bar(session, "reading") as update:
+        reading = files.read_documents(file, progress=update, **given)
+    if settings["text"] is None:
+        _tell_text(session, reading.columns.text, trained.get("text"))
+    return reading
+
+
+def _kinds(fitted: Any, trained: dict[str, Any], given: dict[str, str] | None) -> dict[str, str]:
+    """Kinds of the columns that matter now: what the kernel reads, and the ids where the file has them."""
+    kernel = getattr(fitted, "kernel_", None)
+    matter = {*(() if kernel is None else kernel.column_names()), trained.get("id")}
+    known = trained.get("kinds") or {}
+    return {name: kind for name, kind in known.items() if name in matter} | (given or {})
+
+
+def _tell_text(session: Session, found: tuple[str, ...], expected: list[str] | None) -> None:
+    if found and expected and set(found) != set(expected):
+        wanted = ", ".join(map(repr, expected))
+        session.say(f"note: there is no column {wanted}; the text is taken from {found[0]!r}")
+
+
+def _tell_unknown(session: Session, report: Any) -> None:
+    if report.empty_documents:
+        session.warn(
+            f"{report.empty_documents:,} of {report.documents:,} documents have no word that the model knows; they get "
+            "what their metadata say."
+        )
+    if report.unknown.words:
+        many = "1 word" if report.unknown.words == 1 else f"{report.unknown.words:,} words"
+        session.say(
+            f"{many} that the model does not count ({report.unknown.tokens:,} of "
+            f"{report.tokens:,} tokens), such as {', '.join(report.unknown.examples[:5])}"
+        )
+
+
+def _tell_unseen(session: Session, fitted: Any, metadata: Any) -> None:
+    """Warn of names in a category that no training document has: the kernel says nothing of them."""
+    if getattr(fitted, "kernel_", None) is None or metadata is None:
+        return
+    from gptm.effects.column_values import unseen_levels
+
+    for one in unseen_levels(fitted._bound_kernel, metadata):
+        names, levels = one.described(_MOST_NAMED)
+        session.warn(
+            f"{one.rows:,} of {len(metadata):,} documents have a {one.column} never seen in training: {names}. Its "
+            f"term says nothing of them; known are {levels}."
+        )
+
+
+def _table(theta: Any, ids: Any) -> Any:
+    import pandas as pd
+
+    frame = pd.DataFrame(theta, columns=[f"topic_{k}" for k in range(theta.shape[1])])
+    frame.insert(0, "id", list(range(len(frame))) if ids is None else ids)
+    return frame

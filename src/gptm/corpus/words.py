@@ -1,0 +1,502 @@
+"""From texts to counts of words, chunk by chunk, with a report of what was left out."""
+
+import re
+import unicodedata
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from gptm._basics.warnings import warn
+from gptm.corpus.stop_words import checked_stop_words, composed, guess_language, language_list
+
+# Two letters or more of any alphabet, with the marks that belong to them, such as the vowel signs of Hindi.
+TOKEN_PATTERN = (
+    r"(?u)\b(?<![\p{M}])[^\W\d_](?:[^\W\d_]|[\p{M}])[^\W\d_]*(?:[\p{M}][^\W\d_]*)*(?![\w\p{M}])"
+)
+
+_EXAMPLES = 10
+# Han and kana, and scripts of South-East Asia, with the mean length of a run of them beyond which it is no single word.
+_NO_BLANKS = (
+    (re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"), 4),
+    (re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17d3]+"), 10),
+)
+_MANY_TEXTS = 0.2
+
+
+@cache
+def marks() -> str:
+    """The marks that belong to letters, as ranges inside the brackets of a regular expression, which knows no \\p{M}.
+
+    Left out are those of symbols, which stand behind an emoji and before a word, and those beyond the basic plane: rare
+    scripts, that would make the search ten times as slow.
+    """
+    ranges: list[list[int]] = []
+    for point in (*range(0x300, 0x20D0), *range(0x2100, 0xFE00), *range(0xFE10, 0x10000)):
+        if unicodedata.category(chr(point)) in ("Mn", "Mc"):
+            if not ranges or ranges[-1][1] < point - 1:
+                ranges.append([point, point])
+            ranges[-1][1] = point
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+def expanded(pattern: str) -> str:
+    """A pattern of words as Python's `re` takes it: with the marks themselves for \\p{M}."""
+    return pattern.replace(r"\p{M}", marks()) if r"\p{M}" in pattern else pattern
+
+
+def warn_of_no_blanks(texts: Sequence[str]) -> None:
+    """Warn where many texts are in a script without blanks between words, so that whole sentences would be counted."""
+    n_such = sum(map(has_no_blanks, texts))
+    if n_such and n_such >= _MANY_TEXTS * sum(map(bool, texts)):
+        warn(
+            f"{n_such:,} of the first {len(texts):,} texts are in a script without blanks between words (Chinese, "
+            "Japanese, Thai or the like), so that whole phrases are taken for words. Cut the texts into words first, "
+            "with a segmenter such as jieba, MeCab or PyThaiNLP, and join these by blanks."
+        )
+
+
+def has_no_blanks(text: str) -> bool:
+    """Whether a text is mainly in a script without blanks between words, and has not been cut into words."""
+    if text.isascii():
+        return False
+    beginning = text[:2000]
+    for script, longest in _NO_BLANKS:
+        runs = script.findall(beginning)
+        size = sum(map(len, runs))
+        if size > longest * len(runs) and 2 * size > sum(map(str.isalpha, beginning)):
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Words:
+    """How texts become counts of words; small, and the same after a way through JSON.
+
+    Parameters
+    ----------
+    stop_words : str, path, sequence of str or None, default="auto"
+        Words that are not counted: a language ("english" or "en"; see `gptm.corpus.LANGUAGES`), several joined by
+        "+" ("english+german"), a file with one word per line, the words themselves, or None for none. "auto" takes
+        the language whose stop words the first texts are full of.
+    min_df, max_df : int or float, optional
+        Fewest and most documents that a word may occur in, as a number (int) or as a share (float). By default
+        `min_df` is 1 below 100 documents, 2 below 1,000 and 5 above; `max_df` is 0.5 from 10 documents on.
+    max_features : int, optional
+        Keep only so many words, the most frequent ones.
+    ngram_range : (int, int), default=(1, 1)
+        (1, 2) counts pairs of neighbouring words too.
+    token_pattern : str
+        Regular expression of a word; by default two letters or more of any alphabet, with the marks that belong to
+        them. Inside brackets ``\\p{M}`` stands for these marks.
+    lowercase : bool, default=True
+    strip_accents : {"ascii", "unicode"}, optional
+
+    Examples
+    --------
+    >>> from gptm.corpus.words import Words
+    >>> words = Words(stop_words="english")
+    >>> counts, vocabulary, report = words.count(["The tea is green", "Black tea"])
+    >>> list(vocabulary), counts.toarray().tolist()
+    (['black', 'green', 'tea'], [[0, 1, 1], [1, 0, 1]])
+    >>> report.stop_words
+    Removed(words=2, tokens=2, examples=('is', 'the'))
+    >>> words.transform(["tea, tea and milk"], vocabulary).toarray().tolist()
+    [[0, 0, 2]]
+    >>> Words.from_dict(words.to_dict()) == words
+    True
+    """
+
+    stop_words: Any = "auto"
+    min_df: int | float | None = None
+    max_df: int | float | None = None
+    max_features: int | None = None
+    ngram_range: tuple[int, int] = (1, 1)
+    token_pattern: str = TOKEN_PATTERN
+    lowercase: bool = True
+    strip_accents: str | None = None
+
+    def __post_init__(self) -> None:
+        # A file is read now, so that the settings alone say how a saved model reads text.
+        object.__setattr__(self, "stop_words", checked_stop_words(self.stop_words))
+        object.__setattr__(self, "ngram_range", _checked_range(self.ngram_range))
+        for name in ("min_df", "max_df"):
+            _check_frequency(name, getattr(self, name))
+        limit = self.max_features
+        if limit is not None and (not _is_whole(limit) or limit < 1):
+            raise ValueError(f"max_features must be a positive integer or None; got {limit!r}.")
+        if self.strip_accents not in (None, "ascii", "unicode"):
+            raise ValueError(
+                f"strip_accents must be 'ascii', 'unicode' or None; got {self.strip_accents!r}."
+            )
+        try:
+            groups = re.compile(expanded(self.token_pattern)).groups
+        except (re.error, TypeError) as error:
+            raise ValueError(
+                f"token_pattern must be a regular expression; {self.token_pattern!r} is none ({error})."
+            ) from None
+        if groups > 1:
+            raise ValueError(
+                f"token_pattern must have one group (...) at most; {self.token_pattern!r} has {groups}. "
+                "Write (?:...) for a group that is none."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings in terms of JSON."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "Words":
+        """Settings that `to_dict` wrote."""
+        known = {one.name for one in fields(cls)}
+        odd = sorted(set(settings) - known)
+        if odd:
+            raise ValueError(f"settings of words are {sorted(known)}; got {odd} as well.")
+        return cls(**settings)
+
+    def resolved(self, texts: Iterable[str]) -> "Words":
+        """The same settings with a language instead of "auto": the one of these texts."""
+        if self.stop_words != "auto":
+            return self
+        return replace(self, stop_words=guess_language(texts, self.tokenizer()))
+
+    def count(
+        self, texts: Iterable[str], vocabulary: Sequence[str] | np.ndarray | None = None
+    ) -> "tuple[csr_matrix, np.ndarray, WordsReport]":
+        """Counts (documents x words), the words of the columns, and what was left out."""
+        counting = Counting(self, vocabulary)
+        for chunk in _chunks(texts):
+            counting.add(chunk)
+        return counting.finish()
+
+    def transform(self, texts: Iterable[str], vocabulary: Sequence[str] | np.ndarray) -> csr_matrix:
+        """Counts of the words of a trained vocabulary, as in training."""
+        return self.count(texts, vocabulary)[0]
+
+    def stop_list(self) -> frozenset[str]:
+        """The stop words, cut into words as a text would be."""
+        if self.stop_words is None or self.stop_words == "auto":
+            return frozenset()
+        if isinstance(self.stop_words, str):
+            parts = [language_list(name) for name in self.stop_words.split("+")]
+        else:
+            parts = [self.stop_words]
+        tokenize = self.tokenizer()  # "don't" stands for what is left of it in a text
+        return frozenset(
+            token
+            for part in parts
+            for word in part
+            for token in (composed(word.lower() if self.lowercase else word), *tokenize(word))
+        )
+
+    def tokenizer(self) -> Callable[[str], list[str]]:
+        """The function from a text to its words, in order, stop words included."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        vectorizer = CountVectorizer(
+            lowercase=self.lowercase,
+            strip_accents=self.strip_accents,
+            token_pattern=expanded(self.token_pattern),
+        )
+        prepare, split = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
+        return lambda text: split(prepare(composed(text)))
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Words that are not counted: how many, how often they occurred, and some of them."""
+
+    words: int = 0
+    tokens: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WordsReport:
+    """What became of the words of the texts.
+
+    `tokens` are all words seen and `tokens_kept` those counted; with pairs of words, pairs count as words.
+    """
+
+    documents: int = 0
+    empty_documents: int = 0  # without any counted word
+    tokens: int = 0
+    tokens_kept: int = 0
+    words_kept: int = 0
+    language: str | None = None
+    min_df: int | float | None = None
+    max_df: int | float | None = None
+    stop_words: Removed = field(default_factory=Removed)
+    rare: Removed = field(default_factory=Removed)
+    frequent: Removed = field(default_factory=Removed)
+    beyond: Removed = field(default_factory=Removed)  # more than max_features
+    unknown: Removed = field(default_factory=Removed)  # not in a given vocabulary
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report in terms of JSON."""
+        return {
+            name: {**value, "examples": list(value["examples"])}
+            if isinstance(value, dict)
+            else value
+            for name, value in asdict(self).items()
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{_many(self.documents, 'document')}, {_many(self.words_kept, 'word')}, "
+            f"{self.tokens_kept:,} of {_many(self.tokens, 'token')} counted"
+        ]
+        language = f" ({self.language})" if self.language else ""
+        for removed, name in (
+            (self.stop_words, f"stop words{language}"),
+            (self.rare, f"too rare (fewer than {_documents(self.min_df)})"),
+            (self.frequent, f"too frequent (more than {_documents(self.max_df)})"),
+            (self.beyond, "beyond max_features"),
+            (self.unknown, "unknown to the vocabulary"),
+        ):
+            if removed.words:
+                lines.append(
+                    f"  {name}: {_many(removed.words, 'word')}, {_many(removed.tokens, 'token')}, such as "
+                    f"{', '.join(removed.examples[:5])}"
+                )
+        if self.empty_documents:
+            lines.append(f"  without any counted word: {_many(self.empty_documents, 'document')}")
+        return "\n".join(lines)
+
+
+class Counting:
+    """Counts that grow chunk by chunk; equal to `CountVectorizer` on all texts at once.
+
+    With a vocabulary its words are counted and no others.
+    """
+
+    def __init__(self, words: Words, vocabulary: Sequence[str] | np.ndarray | None = None):
+        if vocabulary is not None and words.stop_words == "auto":
+            if words.ngram_range != (1, 1):
+                raise ValueError(
+                    "words.stop_words must be settled before new texts are read in pairs of words; got 'auto'. "
+                    "Pass the settings of the training, reading.words."
+                )
+            words = replace(words, stop_words=None)  # a word outside of the vocabulary in any case
+        self.words = words
+        self._fixed = vocabulary is not None
+        self._columns: dict[str, int] = (
+            {} if vocabulary is None else {composed(str(w)): i for i, w in enumerate(vocabulary)}
+        )
+        self._given = (
+            None if vocabulary is None else np.array([*map(str, vocabulary)], dtype=object)
+        )
+        if vocabulary is not None and len(self._columns) < len(vocabulary):
+            raise ValueError(
+                f"vocabulary must hold each word once; {len(vocabulary) - len(self._columns)} repeat another."
+            )
+        self._split = words.tokenizer()
+        self._stop: frozenset[str] | None = None
+        self._indices, self._values, self._ends = array("i"), array("i"), array("q", [0])
+        self._stopped: Counter[str] = Counter()
+        self._unknown: Counter[str] = Counter()
+        self._tokens = 0
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Count some more documents."""
+        if self._stop is None:
+            self.words = self.words.resolved(texts)
+            self._stop = self.words.stop_list()
+            if not self._fixed:
+                warn_of_no_blanks(texts)
+        for text in texts:
+            self._add_one(text)
+
+    def _add_one(self, text: str) -> None:
+        assert self._stop is not None
+        tokens = self._split(text)
+        self._tokens += len(tokens)
+        if self._stop:
+            kept = [token for token in tokens if token not in self._stop]
+            if len(kept) < len(tokens):
+                self._stopped.update(token for token in tokens if token in self._stop)
+            tokens = kept
+        columns = self._columns
+        for term, count in Counter(_ngrams(tokens, self.words.ngram_range)).items():
+            column = columns.get(term)
+            if column is None:
+                if self._fixed:
+                    if " " not in term:  # of pairs most are unknown, which says nothing
+                        self._unknown[term] += count
+                    continue
+                column = columns[term] = len(columns)
+            self._indices.append(column)
+            self._values.append(count)
+        self._ends.append(len(self._indices))
+
+    def finish(self) -> tuple[csr_matrix, np.ndarray, WordsReport]:
+        """Counts, words and report; nothing may be added afterwards."""
+        n = len(self._ends) - 1
+        if n == 0:
+            raise ValueError("texts must hold at least one document; got none.")
+        vocabulary = self._given
+        if vocabulary is None:
+            vocabulary = np.array(list(self._columns), dtype=object)
+        indices = np.frombuffer(self._indices, dtype=np.int32) if self._indices else _NOTHING
+        values = np.frombuffer(self._values, dtype=np.int32) if self._values else _NOTHING
+        if not self._fixed:
+            order = np.array(sorted(range(len(vocabulary)), key=vocabulary.__getitem__), dtype=int)
+            new = np.empty(len(order), dtype=np.int32)
+            new[order] = np.arange(len(order), dtype=np.int32)
+            vocabulary, indices = vocabulary[order], new[indices]
+        counts = csr_matrix((values, indices, np.array(self._ends)), shape=(n, len(vocabulary)))
+        counts.sort_indices()
+        language = self.words.stop_words if isinstance(self.words.stop_words, str) else None
+        report = WordsReport(
+            documents=n,
+            tokens=self._tokens,
+            language=language,
+            stop_words=_removed(self._stopped),
+            unknown=_removed(self._unknown),
+        )
+        if self._fixed:
+            return counts, vocabulary, with_kept(report, counts)
+        return limit_words(counts, vocabulary, self.words, report)
+
+
+def limit_words(
+    counts: csr_matrix, vocabulary: np.ndarray, words: Words, report: WordsReport
+) -> tuple[csr_matrix, np.ndarray, WordsReport]:
+    """Counts and words without those too rare, too frequent or too many; the report says which."""
+    n = counts.shape[0]
+    min_df, max_df = _frequencies(words, n)
+    low = min_df if _is_whole(min_df) else min_df * n
+    high = max_df if _is_whole(max_df) else max_df * n
+    if high < low:
+        raise ValueError(
+            f"max_df must leave room above min_df; of {n} documents, min_df={min_df} asks for {low:g} and "
+            f"max_df={max_df} for {high:g} at most. Raise max_df or lower min_df."
+        )
+    frequency = np.bincount(counts.indices, minlength=len(vocabulary))
+    tokens = np.asarray(counts.sum(axis=0)).ravel()
+    rare, frequent = frequency < low, frequency > high
+    kept = ~(rare | frequent)
+    beyond = np.zeros(len(vocabulary), dtype=bool)
+    if words.max_features is not None and kept.sum() > words.max_features:
+        # Ties go as in scikit-learn, whose sort this is.
+        beyond[np.flatnonzero(kept)[(-tokens[kept]).argsort()[words.max_features :]]] = True
+        kept &= ~beyond
+    report = replace(
+        report,
+        min_df=min_df,
+        max_df=max_df,
+        rare=removed_words(counts, vocabulary, rare),
+        frequent=removed_words(counts, vocabulary, frequent & ~rare),
+        beyond=removed_words(counts, vocabulary, beyond),
+    )
+    if not kept.any():
+        raise ValueError(
+            f"no word of the {n} texts is left to count:\n{with_kept(report, counts[:, kept])}\n"
+            "Lower min_df, raise max_df, or pass stop_words=None."
+        )
+    if not kept.all():
+        counts, vocabulary = counts[:, np.flatnonzero(kept)], vocabulary[kept]
+    return counts, vocabulary, with_kept(report, counts)
+
+
+def removed_words(counts: csr_matrix, vocabulary: np.ndarray, which: np.ndarray) -> Removed:
+    """An account of some columns."""
+    tokens = np.asarray(counts.sum(axis=0)).ravel()[which]
+    return _removed(dict(zip(vocabulary[which], tokens.tolist(), strict=True)))
+
+
+_NOTHING = np.empty(0, dtype=np.int32)
+
+
+def _chunks(texts: Iterable[str], size: int = 1000) -> Iterable[list[str]]:
+    if isinstance(texts, str):
+        raise ValueError("texts must be a list of strings, one per document; got one string.")
+    chunk: list[str] = []
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(
+                f"texts must be strings; the one at position {position} is {text!r} of type "
+                f"{type(text).__name__}. Use an empty string for a document without text."
+            )
+        chunk.append(text)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _ngrams(tokens: list[str], ngram_range: tuple[int, int]) -> list[str]:
+    """Runs of words, as scikit-learn makes them."""
+    if ngram_range == (1, 1):
+        return tokens
+    least, most = ngram_range
+    return [
+        " ".join(tokens[start : start + n])
+        for n in range(least, most + 1)
+        for start in range(len(tokens) - n + 1)
+    ]
+
+
+def _removed(tokens: Mapping[str, int]) -> Removed:
+    examples = sorted(tokens, key=lambda word: (-tokens[word], word))[:_EXAMPLES]
+    return Removed(len(tokens), int(sum(tokens.values())), tuple(examples))
+
+
+def with_kept(report: WordsReport, counts: csr_matrix) -> WordsReport:
+    """The report, with what is left in the end."""
+    return replace(
+        report,
+        words_kept=counts.shape[1],
+        tokens_kept=int(counts.sum()),
+        empty_documents=int((np.diff(counts.indptr) == 0).sum()),
+    )
+
+
+def _frequencies(words: Words, n: int) -> tuple[int | float, int | float]:
+    """`min_df` and `max_df`, with the defaults for so many documents."""
+    low = words.min_df if words.min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5
+    high = words.max_df if words.max_df is not None else 0.5 if n >= 10 else 1.0
+    return low, high
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _documents(frequency: int | float | None) -> str:
+    if frequency is None or _is_whole(frequency):
+        return f"{frequency} documents"
+    return f"{frequency:.3g} of the documents"
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _check_frequency(name: str, value: Any) -> None:
+    if value is None:
+        return
+    share = isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1
+    if not (share or (_is_whole(value) and value >= 1)):
+        raise ValueError(
+            f"{name} must be a whole number of documents from 1 on, or a share between 0.0 and 1.0; got {value!r}."
+        )
+
+
+def _checked_range(value: Any) -> tuple[int, int]:
+    pair = tuple(value) if isinstance(value, Sequence) else ()
+    if len(pair) != 2 or not all(map(_is_whole, pair)) or not 1 <= pair[0] <= pair[1]:
+        raise ValueError(
+            f"ngram_range must be two whole numbers, the fewest and the most words, as in (1, 2); got {value!r}."
+        )
+    return int(pair[0]), int(pair[1])

@@ -1,0 +1,1 @@
+"""What side information does to the topics, with bands."""

@@ -1,0 +1,257 @@
+"""What each term of a kernel does to the topics, from draws of the posterior.
+
+Everything is stated as a contrast: of a topic to the mean of all topics, as words cannot see a shift common to them,
+and to the average training document, as a constant belongs to the overall mean.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from gptm._basics.types import Array
+from gptm.inference.contrasts import contrasts
+from gptm.inference.sampling.kept import Draws
+from gptm.inference.sampling.state import Part
+from gptm.kernels import BoundKernel
+from gptm.kernels.weighted_terms import terms_of
+from gptm.operators import Features, Placement
+
+MANY = 500  # places, from where on what they have in common beside the features is left out
+_PAIRS = 10**6  # of places and documents that shares are averaged over, in one draw
+_FEWEST, _MOST = 50, 4000  # documents of that average
+_FEW_PLACES = 400  # as many documents as for so many places tell of variances
+_OTHERS = 16  # residuals of other documents that each is compared with
+_LIKE_OTHERS = 50.0  # documents whose weight the belief has that a place leaves nothing
+_ROUNDING = 1e-9
+_SEED = 0
+
+
+class Band(NamedTuple):
+    """(n, K) each: the posterior mean, and quantiles."""
+
+    mean: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, values: Array, level: float) -> "Band":
+        """Of draws, which are the first axis."""
+        tail = 0.5 * (1.0 - level)
+        return cls(values.mean(0), *np.quantile(values, [tail, 1.0 - tail], axis=0))
+
+
+class Effect(NamedTuple):
+    """Of one term at n settings."""
+
+    contrast: Band  # of logits
+    share: Band  # mean proportion of the topic among documents there, all else as it is
+
+
+class Explanation:
+    """A kernel taken apart into its terms.
+
+    Parameters
+    ----------
+    bound : the kernel over the training documents
+    draws : of the posterior
+    """
+
+    def __init__(self, bound: BoundKernel, draws: Draws):
+        self.bounds, self.draws = terms_of(bound), draws
+        self.H = contrasts(draws.mu.shape[1] + 1)
+
+    def variance_shares(self, level: float) -> Band:
+        """(terms + 1, K + 1) how much of the variance of logits over documents each term explains.
+
+        Cov_d(F_p, F) over the variance of F and of what documents have for themselves. The last row is the latter, the
+        last column all topics together.
+        """
+        rows = self._some_rows(_FEW_PLACES)
+        terms = [self._topics(self._at_documents(term, rows)) for term in range(len(self.bounds))]
+        terms = [one - one.mean(1, keepdims=True) for one in terms]
+        total = sum(terms)
+        covariances = [np.einsum("sdk,sdk->sk", one, total) / one.shape[1] for one in terms]
+        own = np.einsum("kp,spq,kq->sk", self.H, self.draws.S, self.H)
+        parts = np.stack([*covariances, own], axis=1)  # (draws, terms + 1, K)
+        parts = np.concatenate([parts, parts.sum(2, keepdims=True)], axis=2)
+        return Band.of(parts / parts.sum(1, keepdims=True), level)
+
+    def effect(
+        self,
+        term: int,
+        places: Placement | None,
+        level: float,
+        here: np.ndarray | slice = slice(None),
+        versus: np.ndarray | None = None,
+    ) -> Effect:
+        """At places numbered `here`, or their differences to those numbered `versus`, one or as many.
+
+        The places are new documents, or the training documents.
+        """
+
+        def compared(values: Array) -> Array:
+            return values[:, here] if versus is None else values[:, here] - values[:, versus]
+
+        everywhere = np.arange(self.bounds[term].n)
+        there = self._at_documents(term, everywhere) if places is None else self._at(term, places)
+        contrast = self._topics(there - self._average(term))
+        share = self._shares(term, places, there)
+        return Effect(Band.of(compared(contrast), level), Band.of(compared(share), level))
+
+    def _topics(self, X: Array) -> Array:
+        """From contrasts to topics, relative to their mean."""
+        return np.asarray(X @ self.H.T)
+
+    def _shares(self, term: int, places: Placement | None, there: Array) -> Array:
+        """(draws, n, K) mean proportions of documents at the places, all else as it is.
+
+        Two parts. The first is what the model says: the mean over documents of their proportions, had each of them this
+        term's value at the place. The second is what it leaves: documents that are at a place, or near it, have other
+        proportions than their means and the residuals of all others would give them, because those of the place vary
+        more, say. It counts as far as there are documents to tell: those of a rare level are like others. Documents are
+        weighed by the Bayesian bootstrap, as they are a sample too.
+        """
+        rows = self._some_rows(there.shape[1])
+        rng = np.random.default_rng(_SEED + 1)
+        near = None if places is None else self._nearness(term, places, rows)
+        at_rows = self._at_documents(term, rows)
+        kept = np.searchsorted(self.draws.rows, rows)
+        total = None if near is None else self._all_terms(rows)
+        trust = np.empty(0) if near is None else self._trust(near)
+        shares = np.empty((*there.shape[:2], len(self.H)))
+        for s in range(self.draws.n):
+            logits = self.draws.logits[s, kept].astype(np.float64)
+            weights = rng.standard_exponential(len(rows))
+            weights /= weights.sum()
+            rest = (logits - at_rows[s]) @ self.H.T
+            shares[s] = mean_softmax(there[s] @ self.H.T, rest, weights)
+            if near is not None and total is not None:
+                left = self._left(logits, self.draws.mu[s] + total[s], rng)
+                shares[s] += trust * (_normalised(near * weights) @ left)
+        shares = np.maximum(shares, 0.0)
+        return shares / shares.sum(2, keepdims=True)
+
+    def _some_rows(self, n: int) -> np.ndarray:
+        """Documents that shares are averaged over, fewer where there are many places."""
+        rows = self.draws.rows
+        few = min(int(np.clip(_PAIRS // max(n, 1), _FEWEST, _MOST)), len(rows))
+        return rows[np.linspace(0, len(rows) - 1, few).round().astype(int)]
+
+    def _all_terms(self, rows: np.ndarray) -> Array:
+        """(draws, rows, p) F."""
+        return np.asarray(sum(self._at_documents(term, rows) for term in range(len(self.bounds))))
+
+    def _trust(self, near: Array) -> Array:
+        """(n, 1) how much what is left for the documents near a place counts, by how many they are."""
+        squares = (_normalised(near) ** 2).sum(
+            1, keepdims=True
+        )  # one over their number, if all are as near
+        all_over_some = self.bounds[0].n / near.shape[1]
+        return np.asarray(all_over_some / (all_over_some + _LIKE_OTHERS * squares))
+
+    def _left(self, logits: Array, means: Array, rng: np.random.Generator) -> Array:
+        """(rows, K) proportions less what they would be on average with other documents' residuals."""
+        residuals = logits - means
+        expected = np.zeros((len(logits), len(self.H)))
+        for _ in range(_OTHERS):
+            expected += softmax((means + rng.permutation(residuals)) @ self.H.T, axis=1)
+        return np.asarray(softmax(logits @ self.H.T, axis=1) - expected / _OTHERS)
+
+    def _nearness(self, term: int, places: Placement, rows: np.ndarray) -> Array | None:
+        """(n, rows) the kernel between places and documents; None where it is not a matter of features."""
+        features = self.bounds[term].structure.features
+        if features is None or places.features is None or places.weights:
+            return None
+        near = np.asarray(places.features.dot(features.take(rows).to_dense().T))
+        return None if (near < -_ROUNDING * np.abs(near).max(initial=0.0)).any() else near
+
+    def _at(self, term: int, places: Placement) -> Array:
+        """(draws, n, p) of the term at new places."""
+        part, s, p = self.draws.parts[term], *self.draws.mu.shape
+        total = np.zeros((s, places.n, p))
+        if places.features is not None and part.weights is not None:
+            total += _dot(places.features, part.weights)
+        for weights, drawn in zip(places.weights, part.graphs, strict=True):
+            flat = weights @ _flat(drawn)
+            total += np.asarray(flat).reshape(places.n, s, p).swapaxes(0, 1)
+        return total + self._own(term, places)
+
+    def _own(self, term: int, places: Placement) -> Array:
+        """(draws, n, p) what places have that no document of the training had; the same ones every time."""
+        root = _own_root(places, self.bounds[term].own_part)
+        s, p = self.draws.mu.shape
+        if not root.any():
+            return np.zeros((s, places.n, p))
+        white = np.random.default_rng(_SEED).standard_normal((s, places.n, p))
+        white = root[:, None] * white if root.ndim == 1 else root @ white
+        values, vectors = np.linalg.eigh(self.draws.B)
+        roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        return np.asarray(white @ roots.swapaxes(1, 2))
+
+    def _at_documents(self, term: int, rows: np.ndarray) -> Array:
+        """(draws, rows, p) of the term at training documents."""
+        part, structure = self.draws.parts[term], self.bounds[term].structure
+        found = [one[:, rows].astype(np.float64) for one in _by_document(part)]
+        if part.weights is not None:
+            assert structure.features is not None
+            found.append(_dot(structure.features.take(rows), part.weights))
+        return np.asarray(sum(found[1:], found[0]))
+
+    def _average(self, term: int) -> Array:
+        """(draws, 1, p) of the term over all training documents."""
+        part, structure = self.draws.parts[term], self.bounds[term].structure
+        found = [one.mean(1, keepdims=True, dtype=np.float64) for one in _by_document(part)]
+        if part.weights is not None:
+            assert structure.features is not None
+            row = structure.features.t_dot(np.full((structure.n, 1), 1.0 / structure.n))[:, 0]
+            found.append(np.einsum("r,srp->sp", row, part.weights)[:, None])
+        return np.asarray(sum(found[1:], found[0]))
+
+
+def mean_softmax(there: Array, rest: Array, weights: Array) -> Array:
+    """(n, K) the weighted mean over documents d of softmax(there[i] + rest[d]).
+
+    Exponentials of sums are products, so the normalisers of all pairs are one matrix product, and their means another.
+
+    >>> mean_softmax(np.zeros((1, 2)), np.log([[1.0, 3.0], [1.0, 1.0]]), np.array([0.5, 0.5]))
+    array([[0.375, 0.625]])
+    """
+    of_place = np.exp(there - there.max(1, keepdims=True))
+    of_rest = np.exp(rest - rest.max(1, keepdims=True))
+    inverse = weights / np.maximum(of_place @ of_rest.T, np.finfo(float).tiny)
+    return np.asarray(of_place * (inverse @ of_rest))
+
+
+def _normalised(weights: Array) -> Array:
+    """Rows that sum to one; those of places that no document is near stay at zero."""
+    weights = np.maximum(weights, 0.0)
+    total = weights.sum(1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > _ROUNDING)
+
+
+def _by_document(part: Part) -> list[Array]:
+    return [one for one in (part.own, *part.graphs) if one is not None]
+
+
+def _flat(X: Array) -> Array:
+    """(n, draws p) from (draws, n, p)."""
+    return np.asarray(X.swapaxes(0, 1).reshape(X.shape[1], -1), dtype=np.float64)
+
+
+def _dot(features: Features, weights: Array) -> Array:
+    """(draws, n, p) from weights (draws, r, p)."""
+    s, _, p = weights.shape
+    flat = np.asarray(features.dot(_flat(weights)))
+    return flat.reshape(len(flat), s, p).swapaxes(0, 1)
+
+
+def _own_root(places: Placement, own_part: float) -> Array:
+    """A root of what places have beside the features; (n,) where each has it for itself alone.
+
+    What every document has for itself, `own_part`, belongs to documents and not to places.
+    """
+    if places.own.ndim == 1:
+        return np.sqrt(np.maximum(places.own - own_part, 0.0))
+    values, vectors = np.linalg.eigh(places.own - own_part * np.eye(places.n))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -1,0 +1,386 @@
+"""From a file to counts and metadata."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from gptm.corpus import Corpus
+from gptm.corpus.words import Counting, Words, WordsReport
+from gptm.files.attach import attach
+from gptm.files.formats import COUNTS, FilePath, Source, find_format, open_source
+from gptm.files.matrices import match_words, read_counts, read_vocabulary, select_words
+from gptm.files.plan import Plan, make_plan
+from gptm.files.problems import Problem, ProblemLog
+from gptm.files.rows import Row
+from gptm.files.streams import Progress
+from gptm.files.table import Table
+from gptm.files.table_columns import Columns
+
+_CHUNK_ROWS = 1000
+_CHUNK_SIZE = 1 << 20  # characters
+_CHUNK_LEAST = 20  # rows, so that there is something to guess by where texts are long
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a file held: the corpus, and an account of how it was read.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        Counts, vocabulary, metadata and ids.
+    texts : list of str or None
+        The texts, or their beginnings, where they were asked for.
+    columns : Columns
+        What each column was taken for, and why.
+    problems : list of Problem
+        What was wrong with the file, with line numbers.
+    report : WordsReport
+        What became of the words.
+    words : Words
+        The settings as used, the language settled. With them and the vocabulary new texts are read in the same way.
+    """
+
+    corpus: Corpus
+    texts: list[str] | None
+    columns: Columns
+    problems: list[Problem] = field(default_factory=list)
+    report: WordsReport = field(default_factory=WordsReport)
+    words: Words = field(default_factory=Words)
+
+    def __str__(self) -> str:
+        parts = [str(self.report)]
+        if len(self.columns):
+            parts.append(str(self.columns))
+        return "\n".join([*parts, *map(str, self.problems)])
+
+
+def read(
+    path: FilePath,
+    *,
+    format: str | None = None,
+    text: str | Sequence[str] | None = None,
+    id: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    vocabulary: Any = None,
+    metadata: FilePath | None = None,
+    encoding: str = "utf-8",
+    words: Words | None = None,
+    strict: bool = False,
+    keep_texts: bool | int = False,
+    progress: Progress | None = None,
+) -> Reading:
+    """Documents of a file or folder as counts, with their metadata.
+
+    The file is read in pieces, and the texts are not kept, so that memory follows the counts and not the texts. An
+    empty cell, NA, NaN, null and None mean missing; a document whose text is missing is an empty one. The ids are in
+    `corpus.ids`, and in the metadata both as the index and as a column.
+
+    Parameters
+    ----------
+    path : path, or "-" for standard input
+        A table with one document per row (CSV, TSV, JSON lines, Parquet), a file with one document per line
+        (.txt), a folder of .txt or .md files, or counts (Matrix Market .mtx, LDA-C .ldac / .lda-c / .dat, scipy's .npz)
+        with a vocabulary. All may be gzipped.
+    format : str, optional
+        One of `gptm.files.FORMATS`; by default by the suffix, else by the first bytes.
+    text : str or sequence of str, optional
+        The column to count, or several, as in "title,body"; by default the one that looks most like text.
+    id : str, optional
+        The column that names the documents.
+    kinds : mapping from columns to kinds, optional
+        What columns hold, where the guess is wrong: "text", "id", "date" (or "date:%d/%m/%Y"), "number" (or
+        "number:comma", as in 1.234,5), "category", "links", "vector", "list", "note" or "ignore".
+    vocabulary : path or sequence of str, optional
+        For counts: the words of the columns, by default in a file beside. For texts: count these words and no others.
+    metadata : path, optional
+        A table with more columns: joined by ids where both have them, else row by row.
+    encoding : str, default="utf-8"
+        A byte-order mark is heeded.
+    words : Words, optional
+        How texts become words. Counts are left as they are unless it is given.
+    strict : bool, default=False
+        Whether a broken line, an undecodable byte, an empty text or a repeated id is an error. Otherwise all is kept
+        that can be kept, and `problems` tells.
+    keep_texts : bool or int, default=False
+        Whether to keep the texts, or how many of their first characters.
+    progress : callable, optional
+        Called with the bytes read so far and the bytes in all (None where unknown).
+
+    Returns
+    -------
+    Reading
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gptm import files
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "drinks.csv"
+    >>> _ = path.write_text('''key,date,body
+    ... d1,2020-01-31,"Green tea, black tea"
+    ... d2,2021-02-28,Coffee beans from Brazil
+    ... d3,,
+    ... ''', encoding="utf-8")
+    >>> reading = files.read(path)
+    >>> reading.corpus
+    Corpus(3 documents, 6 words, 7 tokens, metadata: key, date)
+    >>> print(reading.columns)
+    column  kind  why
+    key     id    is called 'key'
+    date    date  all dates
+    body    text  the longest strings with many different words
+    >>> print(reading.problems[0])
+    empty text: 1 line (line 4), kept as empty documents.
+    """
+    log = ProblemLog(strict, name=_name(path))
+    if find_format(path, format) in COUNTS:
+        counts = _count_file(path, format, vocabulary, encoding, words, log, progress)
+        return _finish(counts, Plan(told=dict(kinds or {}), id=id), metadata, encoding, log)
+    fixed = None if vocabulary is None else read_vocabulary(path, vocabulary, encoding)
+    counting = Counting(words or Words(), fixed)
+    with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
+        sample, chunks = _sampled(source, log)
+        plan = make_plan(sample, text, id, kinds, more=metadata is not None)
+        del sample
+        found = _count_rows(source, chunks, plan, counting, keep_texts, log)
+    return _finish(found, plan, metadata, encoding, log)
+
+
+def read_documents(
+    path: FilePath,
+    *,
+    words: Words,
+    vocabulary: Sequence[str] | np.ndarray,
+    format: str | None = None,
+    text: str | Sequence[str] | None = None,
+    id: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    trained_text: Sequence[str] | None = None,
+    file_vocabulary: Any = None,
+    metadata: FilePath | None = None,
+    encoding: str = "utf-8",
+    strict: bool = False,
+    keep_texts: bool | int = False,
+    progress: Progress | None = None,
+) -> Reading:
+    """New documents with the vocabulary of a trained model; `report.unknown` tells of words it does not know.
+
+    Parameters
+    ----------
+    path, format, text, id, metadata, encoding, strict, keep_texts, progress
+        As in `read`.
+    words : Words
+        The settings of the training, `reading.words`.
+    vocabulary : sequence of str
+        The words of the model, in its order.
+    kinds : mapping from columns to kinds, optional
+        As in `read`; pass `reading.columns.kinds` of the training. A column that is not in this file is noted; where a
+        kernel reads it, `transform(corpus, missing_columns="prior")` goes on without.
+    trained_text : sequence of str, optional
+        The columns that the training counted, `reading.columns.text`. Where `text` is not given they are counted here
+        too; where none of them is in this file, the only column that looks like text is.
+    file_vocabulary : path or sequence of str, optional
+        For counts: the words of the file's own columns, by default in a file beside.
+
+    Returns
+    -------
+    Reading
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gptm import files
+    >>> from gptm.corpus.words import Words
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "new.csv"
+    >>> _ = path.write_text("body\\nblack tea with milk\\n", encoding="utf-8")
+    >>> new = files.read_documents(path, words=Words("english"), vocabulary=["coffee", "tea"])
+    >>> new.corpus.counts.toarray().tolist(), new.report.unknown.examples
+    ([[0, 1]], ('black', 'milk'))
+    """
+    log = ProblemLog(strict, name=_name(path))
+    if find_format(path, format) in COUNTS:
+        counts = _count_file(path, format, file_vocabulary, encoding, None, log, progress)
+        counts.counts, counts.vocabulary, counts.report = match_words(
+            counts.counts, counts.vocabulary, vocabulary
+        )
+        counts.words = words
+        return _finish(
+            counts, Plan(told=dict(kinds or {}), id=id, new=True), metadata, encoding, log
+        )
+    counting = Counting(words, vocabulary)
+    with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
+        sample, chunks = _sampled(source, log)
+        if trained_text is not None and source.format in ("lines", "folder"):
+            trained_text = ["text"]  # names of files may look like text too
+        more = metadata is not None
+        plan = make_plan(sample, text, id, kinds, more=more, new=True, trained_text=trained_text)
+        del sample
+        found = _count_rows(source, chunks, plan, counting, keep_texts, log)
+    return _finish(found, plan, metadata, encoding, log)
+
+
+def sniff(
+    path: FilePath,
+    *,
+    format: str | None = None,
+    text: str | Sequence[str] | None = None,
+    id: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    encoding: str = "utf-8",
+) -> Columns:
+    """What the columns of a file seem to hold, by its first thousand rows.
+
+    `read` looks at all rows, and may see what the first ones do not show.
+
+    Parameters
+    ----------
+    path, format, text, id, kinds, encoding
+        As in `read`.
+
+    Returns
+    -------
+    Columns
+        Empty for files of counts. Its `format` is the format found.
+    """
+    found = find_format(path, format)
+    if found in COUNTS:
+        return Columns((), found)
+    log = ProblemLog(name=_name(path))
+    with open_source(path, format=format, encoding=encoding, log=log) as source:
+        sample, _ = _sampled(source, log)
+        plan = make_plan(sample, text, id, kinds)
+        table = Table(plan.left_out)
+        table.add(sample)
+        columns = table.finish(plan.told, log, plan.settled)[2]
+        return Columns(plan.in_order(columns), source.format)
+
+
+@dataclass
+class _Found:
+    """Counts and what belongs to them, before the metadata are read."""
+
+    format: str
+    counts: Any
+    vocabulary: np.ndarray
+    report: WordsReport
+    words: Words
+    table: Table
+    texts: list[str] | None = None
+
+
+def _count_file(
+    path: FilePath,
+    format: str | None,
+    vocabulary: Any,
+    encoding: str,
+    words: Words | None,
+    log: ProblemLog,
+    progress: Progress | None,
+) -> _Found:
+    """Counts that are there already; words are removed only where somebody asks for it."""
+    found = find_format(path, format)
+    counts, names, lines = read_counts(path, found, vocabulary, encoding, log, progress)
+    asked = None if words == Words() else words  # the defaults are for texts
+    counts, names, report = select_words(counts, names, asked)
+    table = Table()
+    table.add([(line, {}) for line in lines])
+    return _Found(found, counts, names, report, asked or Words(None), table)
+
+
+def _count_rows(
+    source: Source,
+    chunks: Iterator[list[Row]],
+    plan: Plan,
+    counting: Counting,
+    keep_texts: bool | int,
+    log: ProblemLog,
+) -> _Found:
+    """One pass over the rows: count the texts, keep the other cells."""
+    table = Table(plan.left_out)
+    texts: list[str] | None = [] if keep_texts else None
+    end = None if keep_texts is True else int(keep_texts)
+    n_empty = 0
+    for chunk in chunks:
+        some = [plan.text_of(cells) for _, cells in chunk]
+        for (line, _), one in zip(chunk, some, strict=True):
+            if not one.strip():
+                log.add("empty text", line)
+                n_empty += 1
+        counting.add(some)
+        table.add(chunk)
+        if texts is not None:
+            texts.extend(one[:end] for one in some)
+        source.report()
+        del chunk, some  # before the next one is read
+    try:
+        counts, vocabulary, report = counting.finish()
+    except ValueError:
+        if n_empty < len(table.lines):
+            log.check()  # a damaged file may be the reason
+            raise
+        raise _all_empty(source.format, plan, log) from None
+    return _Found(source.format, counts, vocabulary, report, counting.words, table, texts)
+
+
+def _all_empty(format: str, plan: Plan, log: ProblemLog) -> ValueError:
+    if format in ("lines", "folder"):
+        return ValueError(f"{log.name}: all texts are empty.")
+    columns = ", ".join(map(repr, plan.text))
+    return ValueError(
+        f"{log.name}: all texts are empty, in the column {columns}. Name the one to count: text='...'."
+    )
+
+
+def _finish(
+    found: _Found, plan: Plan, metadata: FilePath | None, encoding: str, log: ProblemLog
+) -> Reading:
+    """Join the table of metadata if there is one, type the columns, put all together."""
+    side = ProblemLog(log.strict, name="" if metadata is None else _name(metadata))
+    if metadata is not None:
+        attach(found.table, metadata, plan, encoding, side)
+    plan.check(found.table, log)
+    frame, ids, columns = found.table.finish(plan.told, log, plan.settled)
+    log.check(side)
+    corpus = Corpus(found.counts, found.vocabulary, metadata=frame, texts=found.texts)
+    corpus.ids = ids  # repeated ones too, which the constructor refuses; `problems` tells of them
+    ordered = Columns(plan.in_order(columns), found.format)
+    noted = [*log.found(), *side.found()]
+    return Reading(corpus, found.texts, ordered, noted, found.report, found.words)
+
+
+def _sampled(source: Source, log: ProblemLog) -> tuple[list[Row], Iterator[list[Row]]]:
+    """The first rows, to guess by, and all rows in chunks, these included."""
+    chunks = _chunks(source.rows)
+    sample = next(chunks, None)
+    if sample is None:
+        expected = {
+            "csv": "a line with the names of the columns, and one row per document below it",
+            "tsv": "a line with the names of the columns, and one row per document below it",
+            "jsonl": "one object {...} per line",
+            "lines": "one document per line",
+        }.get(source.format, "one row per document")
+        noted = "".join(f"\n{one}" for one in log.found())
+        raise ValueError(f"{log.name} holds no documents; expected {expected}.{noted}")
+    return sample, chain([sample], chunks)
+
+
+def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Rows in portions of limited number and size."""
+    chunk: list[Row] = []
+    size = 0
+    for row in rows:
+        chunk.append(row)
+        size += sum(len(cell) for cell in row[1].values() if isinstance(cell, str))
+        enough = size >= _CHUNK_SIZE and len(chunk) >= _CHUNK_LEAST
+        if enough or len(chunk) >= _CHUNK_ROWS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _name(path: FilePath) -> str:
+    return "standard input" if str(path) == "-" else str(path)

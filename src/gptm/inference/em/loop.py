@@ -1,0 +1,367 @@
+"""Expectation maximisation, as a list of named steps.
+
+    topics -> documents -> means -> covariance -> strength -> kernel -> bound
+
+Each step takes a `State` and returns a new one; none lowers the bound of its inference. Topics come first so
+that the bound of an iteration is that of the very parameters it leaves behind.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from gptm._basics.types import Array
+from gptm.inference.em import bound
+from gptm.inference.em import parameter_steps as mstep
+from gptm.inference.em.document_step import Posterior, Prior, Statistics, Tally, infer_documents
+from gptm.inference.kernel_evidence import learn_parameters
+from gptm.inference.mean_solve import (
+    Basis,
+    Means,
+    diagonalise,
+    document_means,
+    solve_means,
+    view_logits,
+)
+from gptm.kernels import BoundKernel
+from gptm.kernels.weighted_terms import Terms
+from gptm.operators import Operator, View
+
+Coregionalization = Literal["identity", "shared", "free", "none"]
+
+FIRST_INNER = 20  # inner iterations of a document step that starts from nothing
+INNER = 2  # and of one that starts where the last one stopped: the topics move on anyway
+INNER_TOL = 1e-6  # nats per token
+SETTLING = 50  # rounds for the kernel's strength at the start, at most
+SETTLED = 1e-4  # change of the kernel's share of the spread that is none
+
+
+class State(NamedTuple):
+    """Everything that changes during EM; a callback receives it after each iteration."""
+
+    beta_T: Array  # (V, K) topics, columns sum to one
+    Sigma: Array  # (K, K) topic covariance
+    B: Array  # (K, K) coregionalisation
+    strength: float  # b of B = b I or b Sigma
+    posterior: Posterior  # lam, nu2 (D, K)
+    terms: Terms | None  # the kernel, where parameters of its own are learnt
+    operator: Operator  # how to solve with it
+    seen: View | None  # lam as the kernel sees it; not kept while the next iteration makes its own
+    means: Means  # q(F) and mu
+    F: Array  # (D, K) document means
+    statistics: Statistics | None  # of the last document step
+    bound: float
+    iteration: int = 0
+    kernel_learnt: int = 0  # the last iteration that looked at the kernel's parameters
+    kernel_due: bool = False  # whether the next one has to
+
+    @property
+    def view(self) -> View:
+        """lam as the kernel sees it."""
+        return view_logits(self.operator, self.posterior.lam) if self.seen is None else self.seen
+
+    @property
+    def components(self) -> Array:
+        """(K, V) topics, rows sum to one. Words stay together in memory, as the document step reads them."""
+        return self.beta_T.T
+
+
+class Problem:
+    """The data and the choices that stay fixed during EM."""
+
+    seeds: Array | None = None  # (V, K) pseudo-counts of words that users gave topics
+    bound: BoundKernel  # the kernel over the documents
+
+    def __init__(
+        self,
+        counts: csr_matrix,
+        operator: Operator,
+        *,
+        inference: Literal["variational", "map"],
+        coregionalization: Coregionalization,
+        learn_covariance: bool,
+        learn_strength: bool,
+        fit_mean: bool,
+        smoothing: float,
+        n_jobs: int | None,
+        terms: Terms | None = None,
+    ):
+        self.counts = counts
+        self.operator = operator  # of the kernel as it is at first
+        self.terms = terms
+        self.inference = inference
+        self.coregionalization = coregionalization
+        self.learn_covariance = learn_covariance
+        self.learn_strength = learn_strength
+        self.fit_mean = fit_mean
+        self.smoothing = smoothing
+        self.n_jobs = n_jobs
+        self.tally = Tally()
+
+    def with_jobs(self, n_jobs: int | None) -> "Problem":
+        """The same problem for another number of threads."""
+        other = copy(self)
+        other.n_jobs = n_jobs
+        return other
+
+    @property
+    def prior(self) -> float | Array:
+        """Pseudo-counts of words in topics, all the same or (V, K)."""
+        return self.smoothing if self.seeds is None else self.smoothing + self.seeds
+
+    @cached_property
+    def rank(self) -> int:
+        return self.operator.log_pseudo_determinant()[1]
+
+    @cached_property
+    def origin(self) -> Array:
+        """Logarithms of the kernel's learnable parameters at first; none where they cannot be learnt."""
+        none = self.terms is None or not self.operator.learnable
+        found = [] if self.terms is None or none else self.terms.learnables()
+        return np.log([one.value for one in found])
+
+
+def update_topics(problem: Problem, state: State) -> State:
+    """beta from the expected counts of the last document step; the start's own on the first pass."""
+    if state.statistics is None:
+        return state
+    return state._replace(beta_T=mstep.update_beta(state.statistics.expected, problem.prior))
+
+
+def update_documents(problem: Problem, state: State) -> State:
+    """lam and nu2 of every document around mu + F, and the words' statistics."""
+    K = len(state.Sigma)
+    posterior, statistics = infer_documents(
+        problem.counts,
+        Prior(state.means.mu + state.F, state.means.basis.T, np.ones(K)),
+        state.beta_T,
+        state.posterior,
+        max_inner=FIRST_INNER if state.statistics is None else INNER,
+        tol=INNER_TOL,
+        n_jobs=problem.n_jobs,
+        tally=problem.tally,
+    )
+    view = view_logits(state.operator, posterior.lam)
+    return state._replace(posterior=posterior, statistics=statistics, seen=view)
+
+
+def update_means(problem: Problem, state: State, basis: Basis | None = None) -> State:
+    """q(F), or F, and mu at their joint optimum for the present Sigma and B; `basis` is theirs if they are new."""
+    basis = state.means.basis if basis is None else basis
+    means = solve_means(state.operator, state.view, _given_mean(problem, state), basis)
+    return state._replace(means=means)
+
+
+def _given_mean(problem: Problem, state: State) -> Array | None:
+    return None if problem.fit_mean else np.zeros(len(state.Sigma))
+
+
+def update_covariance(problem: Problem, state: State) -> State:
+    """Sigma for q(F) as it stands, then q(F) again."""
+    if not problem.learn_covariance:
+        return state
+    means, nu2 = state.means, state.posterior.nu2
+    shared = problem.coregionalization == "shared"
+    if problem.inference == "map":
+        if shared:
+            Sigma = mstep.update_Sigma_map_shared(means, nu2, problem.rank)
+        else:
+            Sigma = mstep.update_Sigma_map(means, nu2)
+    else:
+        Sigma = (mstep.update_Sigma_shared if shared else mstep.update_Sigma)(means, nu2)
+    B = state.strength * Sigma if shared else state.B
+    return update_means(problem, state._replace(Sigma=Sigma, B=B), diagonalise(Sigma, B))
+
+
+def update_strength(problem: Problem, state: State) -> State:
+    """B, or its one factor b, then q(F) again."""
+    if not problem.learn_strength or problem.coregionalization == "none":
+        return state
+    if problem.coregionalization == "free":
+        B = mstep.update_B(state.means)
+        return update_means(problem, state._replace(B=B), diagonalise(state.Sigma, B))
+    return _stronger(problem, state, mstep.strength_ratio(state.means))
+
+
+def _stronger(problem: Problem, state: State, ratio: float) -> State:
+    """The state with B times `ratio`, and q(F) for it."""
+    basis = state.means.basis
+    state = state._replace(strength=ratio * state.strength, B=ratio * state.B)
+    return update_means(problem, state, basis._replace(b=ratio * basis.b))
+
+
+def update_kernel(problem: Problem, state: State) -> State:
+    """Weights, length-scales and the like by their evidence: at every power of two, as they settle soon and cost."""
+    due = state.kernel_due or (state.iteration > 1 and state.iteration & (state.iteration - 1) == 0)
+    if state.terms is None or not due or len(problem.origin) == 0:
+        return state
+    mu = _given_mean(problem, state)
+    terms, operator, view, means = learn_parameters(
+        state.terms, state.operator, state.view, mu, state.means.basis, problem.origin
+    )
+    return state._replace(
+        terms=terms,
+        operator=operator,
+        seen=view,
+        means=means,
+        kernel_learnt=state.iteration,
+        kernel_due=False,
+    )
+
+
+def measure_bound(problem: Problem, state: State) -> State:
+    """F for the next prior, and the bound."""
+    assert state.statistics is not None
+    words = float(state.statistics.terms.sum())
+    if problem.inference == "map" and problem.coregionalization != "none":
+        value = bound.map_bound(state.operator, state.means, state.posterior, words, state.B)
+    else:
+        value = bound.variational_bound(state.operator, state.means, state.posterior, words)
+    value += bound.log_prior_of_topics(state.beta_T, problem.prior)
+    return state._replace(bound=value, F=document_means(state.view, state.means))
+
+
+STEPS: tuple[Callable[[Problem, State], State], ...] = (
+    update_topics,
+    update_documents,
+    update_means,
+    update_covariance,
+    update_strength,
+    update_kernel,
+    measure_bound,
+)
+
+
+def initial_state(
+    problem: Problem,
+    beta_T: Array,
+    posterior: Posterior | None = None,
+    *,
+    Sigma: Array | None = None,
+    B: Array | None = None,
+    strength: float | None = None,
+) -> State:
+    """The state before the first iteration, from topics and whatever else is known.
+
+    Without Sigma the spread of the given posterior stands in for it; without B the kernel starts at b = 1,
+    or, where its strength is learnt, with the same share of that spread as the noise.
+    """
+    D, K = problem.operator.n, beta_T.shape[1]
+    open_strength = (
+        posterior is not None and B is None and strength is None and problem.learn_strength
+    )
+    if posterior is None:
+        spread, posterior = np.eye(K), Posterior(np.zeros((D, K)), np.ones((D, K)))
+    else:
+        centred = posterior.lam - (posterior.lam.mean(0) if problem.fit_mean else 0.0)
+        spread = (centred.T @ centred + np.diag(posterior.nu2.sum(0))) / D
+    if Sigma is None:
+        Sigma = spread if problem.learn_covariance else np.eye(K)
+    if strength is None:
+        learnt = problem.learn_strength and problem.coregionalization == "identity"
+        strength = float(np.trace(Sigma) / K) if learnt else 1.0
+    if B is None:
+        B = _initial_B(problem, Sigma, strength)
+    view = view_logits(problem.operator, posterior.lam)
+    mu = None if problem.fit_mean else np.zeros(K)
+    means = solve_means(problem.operator, view, mu, diagonalise(Sigma, B))
+    state = State(
+        beta_T,
+        Sigma,
+        B,
+        strength,
+        posterior,
+        problem.terms,
+        problem.operator,
+        view,
+        means,
+        document_means(view, means),
+        statistics=None,
+        bound=-np.inf,
+    )
+    return settle_strength(problem, state) if open_strength else state
+
+
+def settle_strength(problem: Problem, state: State) -> State:
+    """Sigma and B as the documents of the start ask for, before the first of them moves.
+
+    A kernel that says nothing has no strength left then. With half of the spread, as at first, it would pull the
+    documents together for some iterations, and EM would end elsewhere than without it, and worse.
+    """
+    share = np.inf
+    for _ in range(SETTLING):
+        state = update_strength(problem, update_covariance(problem, state))
+        before, share = share, np.trace(state.B) / np.trace(state.B + state.Sigma)
+        if abs(share - before) < SETTLED:
+            break
+    return state._replace(F=document_means(state.view, state.means))
+
+
+def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
+    if problem.coregionalization == "none":
+        return np.zeros_like(Sigma)
+    if problem.coregionalization == "shared":
+        return strength * Sigma
+    if problem.coregionalization == "free" and problem.learn_strength:
+        return Sigma.copy()
+    return strength * np.eye(len(Sigma))
+
+
+def advance(problem: Problem, state: State) -> State:
+    """The state after one pass over the steps."""
+    state = state._replace(iteration=state.iteration + 1)
+    for step in STEPS:
+        state = step(problem, state)
+    return state
+
+
+def normalised(problem: Problem, state: State) -> State:
+    """The same model with the kernel at a mean variance of one, and its strength where it belongs: in B."""
+    if state.terms is None or state.terms is problem.terms:
+        return state
+    terms, factor = state.terms.normalised()
+    operator, view = terms.operator(state.operator), state.view
+    state = state._replace(terms=terms, operator=operator, seen=operator.view(view.Y, view))
+    return _stronger(problem, state, factor)
+
+
+class Result(NamedTuple):
+    """Where EM ended, and why."""
+
+    state: State
+    bounds: list[float]  # one per iteration
+    reason: Literal["converged", "max_iter", "callback", "interrupt"]
+
+
+def run(
+    problem: Problem,
+    state: State,
+    *,
+    max_iter: int,
+    tol: float,
+    after_iteration: Callable[[int, State], bool],
+) -> Result:
+    """Iterate until the bound rises by less than `tol` of its value, the kernel's parameters included.
+
+    `after_iteration(iteration, state)` stops it when it returns True. Ctrl-C leaves the state of the last
+    complete iteration.
+    """
+    bounds: list[float] = []
+    try:
+        for iteration in range(1, max_iter + 1):
+            state = state._replace(seen=None)  # two views at once would be memory for nothing
+            state = advance(problem, state)
+            bounds.append(state.bound)
+            if after_iteration(iteration, state):
+                return Result(state, bounds, "callback")
+            if iteration > 1 and abs(bounds[-1] - bounds[-2]) <= tol * abs(bounds[-2]):
+                if len(problem.origin) == 0 or state.kernel_learnt >= state.iteration - 1:
+                    return Result(state, bounds, "converged")
+                state = state._replace(kernel_due=True)
+    except KeyboardInterrupt:
+        return Result(state, bounds, "interrupt")
+    return Result(state, bounds, "max_iter")

@@ -1,0 +1,1 @@
+"""A Gibbs sampler for the logistic-normal topic model; one file for each step of a sweep."""

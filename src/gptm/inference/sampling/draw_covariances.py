@@ -1,0 +1,58 @@
+"""Covariances of logits: S of what documents have for themselves, B of what the kernel says.
+
+Both have inverse Wishart priors, whose weight is that of a few documents, and are drawn given all else.
+"""
+
+import numpy as np
+
+from gptm._basics.types import Array
+from gptm.inference.contrasts import contrasts
+from gptm.inference.em.loop import Problem
+from gptm.inference.sampling.scalars import inverse_wishart
+from gptm.inference.sampling.state import State
+
+DEGREES = 2.0  # of the inverse Wishart priors, beyond their size: the mean exists, barely
+SCALE = 0.5  # their mean variance
+
+
+def residuals(state: State) -> Array:
+    """(D, p) what documents have for themselves."""
+    return np.asarray(state.eta @ contrasts(state.K) - state.mu - state.F)
+
+
+def draw_covariances(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    """S, then B or its one factor, given logits and means."""
+    p = state.K - 1
+    if p == 0:
+        return state
+    E = residuals(state)
+    squares, n = E.T @ E, float(len(E))
+    kernel = problem.coregionalization != "none"
+    shared = kernel and problem.coregionalization == "shared"
+    S = state.S
+    if problem.learn_covariance:
+        if shared:  # the kernel's weights vary as b S, and so say of S what documents do
+            squares, n = squares + state.energy / state.strength, n + state.dimension
+        S = inverse_wishart(prior_scale(p) + squares, p + DEGREES + n, rng)
+    state = state._replace(S=S)
+    return _draw_strength(problem, state, rng) if kernel else state
+
+
+def prior_scale(p: int) -> Array:
+    return SCALE * (DEGREES - 1.0) * np.eye(p)
+
+
+def _draw_strength(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    p = state.K - 1
+    if problem.coregionalization == "free" and problem.learn_strength:
+        B = inverse_wishart(prior_scale(p) + state.energy, p + DEGREES + state.dimension, rng)
+        return state._replace(B=B)
+    if problem.coregionalization == "free":
+        return state
+    shared = problem.coregionalization == "shared"
+    shape = state.S if shared else np.eye(p)
+    strength = state.strength
+    if problem.learn_strength:  # inverse gamma
+        along = float(np.trace(np.linalg.solve(shape, state.energy)))
+        strength = (SCALE + 0.5 * along) / rng.standard_gamma(1.0 + 0.5 * p * state.dimension)
+    return state._replace(strength=float(strength), B=strength * shape)

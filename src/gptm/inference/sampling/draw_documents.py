@@ -1,0 +1,68 @@
+"""Documents: the topics of their tokens, then their logits. A pure function of a block of documents and a key."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gptm import _hot
+from gptm._basics.parallel import BLOCK, blocks, ordered_map, shards
+from gptm._basics.types import Array
+from gptm.inference.contrasts import contrasts
+from gptm.inference.em.loop import Problem
+from gptm.inference.sampling.state import State
+from gptm.inference.sampling.topic_prior import random_key
+
+MANY_SHARDS = (
+    8  # each counts words in a (V, K) array of its own; the same ones for any number of threads
+)
+MIN_SHARD = 8192  # distinct words
+PASSES = 1  # over the topics of a document's logits
+
+
+def precision_of(S: Array) -> Array:
+    """P = H inv(S) H' (K padded, K padded): the prior precision of logits up to a shift."""
+    K = len(S) + 1
+    P = _hot.padded_zeros(_hot.padded(K), K)
+    H = contrasts(K)
+    P[:K, :K] = H @ np.linalg.inv(S) @ H.T if K > 1 else 1.0
+    return P
+
+
+def draw_documents(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    """Topics of tokens given beta and eta, then eta given these; both count towards the rest of the sweep."""
+    counts, K, key = problem.counts, state.K, random_key(rng)
+    D, V = counts.shape
+    mean = np.ascontiguousarray((state.mu + state.F) @ contrasts(K).T)
+    P, eta, fits = precision_of(state.S), state.eta.copy(), np.empty(D)
+    n_shards = int(np.clip(counts.nnz // MIN_SHARD, 1, MANY_SHARDS))
+    pieces = shards(np.diff(counts.indptr) + K, n_shards)
+
+    def run(shard: slice, checkpoint: Callable[[], None]) -> tuple[Array, Array]:
+        tally = _hot.padded_zeros(V, K, dtype=np.float32)
+        shares, scratch = np.zeros(K), _hot.SweepScratch(K)
+        for rows in blocks(shard.start, shard.stop, BLOCK):
+            checkpoint()
+            _hot.sweep_block(
+                counts.indptr[rows.start : rows.stop + 1],
+                counts.indices,
+                counts.data,
+                rows.start,
+                key,
+                mean[rows],
+                P,
+                PASSES,
+                state.beta_T,
+                eta[rows],
+                tally,
+                fits[rows],
+                shares,
+                *scratch,
+            )
+        return tally, shares
+
+    parts = ordered_map(run, pieces, problem.n_jobs)
+    total = np.zeros((V, _hot.padded(K)))
+    for tally, _ in parts:
+        total += tally
+    shares = np.sum([one for _, one in parts], axis=0) / max(D, 1)
+    return state._replace(counts=total, eta=eta, shares=shares, fit=float(fits.sum()))

@@ -1,0 +1,132 @@
+"""What is kept of a chain's draws: means of what prediction needs, and some snapshots for error bars."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gptm._basics.types import Array
+from gptm.inference.contrasts import contrasts
+from gptm.inference.em.loop import Problem
+from gptm.inference.sampling.draw_topics import expected_topics
+from gptm.inference.sampling.state import Part, State
+
+SNAPSHOTS = 100  # of all chains together
+ENTRIES = (
+    10**7
+)  # numbers in all snapshots of documents' logits, beyond which a sample of documents stands for all
+LEAST_DOCUMENTS = 500  # of that sample
+WATCHED = 16  # documents whose means tell whether a chain has settled
+
+
+class Watch(NamedTuple):
+    """Numbers of every kept sweep, by which a chain is judged."""
+
+    log_density: Array  # (n,)
+    shares: Array  # (n, K) mean proportions
+    effects: Array  # (n, m, K) what the kernel says of some documents; m is 0 without a kernel
+
+
+class Snapshot(NamedTuple):
+    """What is kept of one sweep."""
+
+    mu: Array
+    S: Array
+    B: Array
+    logits: np.ndarray  # half precision
+    parts: tuple[Part, ...]  # single precision
+
+
+class Draws(NamedTuple):
+    """Snapshots of the posterior; the last axes are contrasts of topics."""
+
+    chain: np.ndarray  # (s,) which chain each is of
+    mu: Array  # (s, p)
+    S: Array  # (s, p, p)
+    B: Array  # (s, p, p)
+    rows: np.ndarray  # (d,) documents whose logits are kept
+    logits: np.ndarray  # (s, d, p) half precision
+    parts: tuple[Part, ...]  # terms of the kernel, each array with a first axis of s
+
+    @property
+    def n(self) -> int:
+        return len(self.mu)
+
+
+class Kept:
+    """Draws of one chain since it began to keep them."""
+
+    def __init__(self, problem: Problem, state: State, length: int, n_chains: int):
+        D, K = state.eta.shape
+        self.problem, self.n, self.thin = problem, 0, max(1, -(-length * n_chains // SNAPSHOTS))
+        self.beta_T = np.zeros((len(state.counts), K))
+        self.eta, self.squares = np.zeros((2, D, K))
+        self.S, self.B = np.zeros((2, K - 1, K - 1))
+        d = int(np.clip(ENTRIES // (SNAPSHOTS * max(K - 1, 1)), LEAST_DOCUMENTS, max(D, 1)))
+        self.rows = np.linspace(0, D - 1, min(d, D)).round().astype(np.int64)
+        self.watched = np.linspace(0, D - 1, min(WATCHED, D)).round().astype(np.int64)
+        self.snapshots: list[Snapshot] = []
+        self.log_density: list[float] = []
+        self.shares: list[Array] = []
+        self.effects: list[Array] = []
+
+    def add(self, state: State) -> None:
+        self.n += 1
+        expected_topics(self.problem, state, self.beta_T)
+        self.eta += state.eta
+        self.squares += state.eta**2
+        self.S += state.S
+        self.B += state.B
+        self.log_density.append(state.log_density)
+        self.shares.append(state.shares)
+        if state.parts:
+            F = state.F - state.F.mean(0)
+            self.effects.append(F[self.watched] @ contrasts(state.K).T)
+        if self.n % self.thin == 0:
+            logits = state.eta[self.rows] @ contrasts(state.K)
+            parts = tuple(map(_single, state.parts))
+            self.snapshots.append(
+                Snapshot(state.mu, state.S, state.B, logits.astype(np.float16), parts)
+            )
+
+    def watch(self) -> Watch:
+        K = self.eta.shape[1]
+        effects = np.array(self.effects) if self.effects else np.empty((self.n, 0, K))
+        return Watch(np.array(self.log_density), np.array(self.shares), effects)
+
+    def draws(self, chain: int) -> Draws:
+        shots, p = self.snapshots, self.eta.shape[1] - 1
+        n, n_parts = len(shots), len(shots[0].parts) if shots else 0
+        return Draws(
+            chain=np.full(n, chain),
+            mu=np.array([one.mu for one in shots]).reshape(n, p),
+            S=np.array([one.S for one in shots]).reshape(n, p, p),
+            B=np.array([one.B for one in shots]).reshape(n, p, p),
+            rows=self.rows,
+            logits=np.array([one.logits for one in shots]).reshape(n, len(self.rows), p),
+            parts=tuple(stacked([one.parts[i] for one in shots], np.array) for i in range(n_parts)),
+        )
+
+
+def _single(part: Part) -> Part:
+    """In single precision."""
+    return mapped(part, lambda X: X.astype(np.float32))
+
+
+def mapped(part: Part, function: Callable[[Array], Array]) -> Part:
+    """The same with a function of each of its arrays."""
+    return Part(
+        None if part.weights is None else function(part.weights),
+        None if part.own is None else function(part.own),
+        tuple(map(function, part.graphs)),
+    )
+
+
+def stacked(parts: list[Part], join: Callable[[list[Any]], Array]) -> Part:
+    """Several of the same kind as one, each of their arrays joined."""
+    first = parts[0]
+    return Part(
+        None if first.weights is None else join([one.weights for one in parts]),
+        None if first.own is None else join([one.own for one in parts]),
+        tuple(join([one.graphs[i] for one in parts]) for i in range(len(first.graphs))),
+    )

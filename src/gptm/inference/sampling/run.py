@@ -1,0 +1,133 @@
+"""From starts to an outcome: run the chains, put their topics into one order, and take means."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gptm._basics.types import Array
+from gptm.inference.contrasts import contrasts, to_topics
+from gptm.inference.em.loop import Problem
+from gptm.inference.mean_solve import (
+    diagonalise,
+    document_means,
+    dual_coefficients,
+    residuals,
+    solve_means,
+    view_logits,
+)
+from gptm.inference.outcome import Outcome, Reason
+from gptm.inference.sampling.align import alignments
+from gptm.inference.sampling.chains import Chain, automatic_length, run_chains
+from gptm.inference.sampling.convergence import watched
+from gptm.inference.sampling.kept import Draws, Kept, mapped, stacked
+from gptm.inference.sampling.state import State
+from gptm.inference.sampling.sweeps import first_state
+from gptm.starts.start import Start
+
+TARGET = 100.0  # effective draws
+_NARROWEST = 1e-8  # variance of a logit
+
+
+def run_sampler(
+    problem: Problem,
+    starts: list[Start],
+    seeds: list[int],
+    *,
+    max_iter: int | None,
+    after_iteration: Callable[[int, State], bool],
+) -> Outcome:
+    """The posterior by Gibbs sampling, one chain from each start."""
+    K = starts[0].word_topic.shape[1]
+    length = automatic_length(problem.counts, K) if max_iter is None else max_iter
+    chains = [
+        Chain(seed, first_state(problem, one)._replace(limit=length), None, ())
+        for seed, one in zip(seeds, starts, strict=True)
+    ]
+    starts.clear()  # their documents are as large as those of the chains
+    result = run_chains(
+        problem, chains, max_iter=length, target=TARGET, after_sweep=after_iteration
+    )
+    kept = [chain.kept or _only(problem, chain.state) for chain in result.chains]
+    first = result.chains[0]
+    return _summarised(problem, first.state, kept, list(first.trace), result.reason)
+
+
+def _only(problem: Problem, state: State) -> Kept:
+    """The state itself, where a chain was interrupted before its first sweep."""
+    kept = Kept(problem, state, 1, 1)
+    kept.add(state)
+    return kept
+
+
+def _summarised(
+    problem: Problem, state: State, kept: list[Kept], trace: list[float], reason: Reason
+) -> Outcome:
+    orders = alignments([one.beta_T for one in kept])
+    turns = [_turn(order) for order in orders]
+    n = sum(one.n for one in kept)
+
+    def mean(values: list[Array]) -> Array:
+        return np.asarray(sum(values[1:], values[0]) / n)
+
+    pairs = list(zip(kept, orders, strict=True))
+    beta_T = mean([one.beta_T[:, order] for one, order in pairs])
+    lam = mean([one.eta[:, order] for one, order in pairs])
+    squares = mean([one.squares[:, order] for one, order in pairs])
+    S, B = (
+        mean([turn.T @ getattr(one, name) @ turn for one, turn in zip(kept, turns, strict=True)])
+        for name in ("S", "B")
+    )
+    Sigma, B = (
+        to_topics(S),
+        to_topics(B) if problem.coregionalization != "none" else 0.0 * to_topics(S),
+    )
+    view = view_logits(state.operator, lam)
+    mu = None if problem.fit_mean else np.zeros(state.K)
+    means = solve_means(state.operator, view, mu, diagonalise(Sigma, B))
+    return Outcome(
+        beta_T / beta_T.sum(0),
+        Sigma,
+        B,
+        means.mu,
+        lam,
+        np.maximum(squares - lam**2, _NARROWEST),
+        document_means(view, means),
+        dual_coefficients(residuals(view, means), means),
+        state.terms,
+        trace,
+        reason,
+        pooled([_reordered(one.draws(c), turns[c]) for c, one in enumerate(kept)]),
+        watched(kept),
+    )
+
+
+def _turn(order: np.ndarray) -> Array:
+    """(p, p): what bringing topics into another order does to their contrasts, U -> U turn."""
+    H = contrasts(len(order))
+    same = np.array_equal(order, np.arange(len(order)))
+    return np.eye(len(order) - 1) if same else np.asarray(H[order].T @ H)
+
+
+def _reordered(draws: Draws, turn: Array) -> Draws:
+    if np.array_equal(turn, np.eye(len(turn))):
+        return draws
+    return draws._replace(
+        mu=draws.mu @ turn,
+        S=turn.T @ draws.S @ turn,
+        B=turn.T @ draws.B @ turn,
+        logits=(draws.logits.astype(np.float32) @ turn).astype(np.float16),
+        parts=tuple(mapped(part, lambda X: (X @ turn).astype(np.float32)) for part in draws.parts),
+    )
+
+
+def pooled(parts: list[Draws]) -> Draws:
+    """The draws of all chains, one after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    names = ("chain", "mu", "S", "B", "logits")
+    joined = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
+    terms = [
+        stacked([one.parts[i] for one in parts], np.concatenate) for i in range(len(first.parts))
+    ]
+    return first._replace(**joined, parts=tuple(terms))

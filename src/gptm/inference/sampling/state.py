@@ -1,0 +1,59 @@
+"""What a chain holds after a sweep."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gptm._basics.types import Array
+from gptm.inference.sampling.topic_prior import Urn
+from gptm.kernels.weighted_terms import Terms
+from gptm.operators import Operator
+
+
+class Part(NamedTuple):
+    """One term's part of F, as drawn: weights of its features, what documents have alone, and over graphs.
+
+    The last axis are contrasts of topics. None, or no graph, for what a term has not.
+    """
+
+    weights: Array | None  # (r, p)
+    own: Array | None  # (D, p)
+    graphs: tuple[Array, ...] = ()  # (D, p) each
+
+
+class State(NamedTuple):
+    """Everything that a sweep changes. A sweep is a function of this, the data and the seed."""
+
+    counts: Array  # (V, K padded) tokens of words in topics
+    urn: Urn  # the topics' common prior
+    beta_T: Array  # (V, K padded) topics as drawn, single precision
+    eta: Array  # (D, K) logits of documents; rows sum to zero
+    mu: Array  # (p,) overall mean of the contrasts of logits, p = K - 1
+    F: Array  # (D, p) what the kernel adds to it
+    parts: tuple[Part, ...]  # F by terms
+    energy: Array  # (p, p) squares of the kernel's whitened weights, which B is drawn from
+    dimension: int  # number of these weights
+    S: Array  # (p, p) covariance of contrasts of logits
+    B: Array  # (p, p) coregionalisation of them
+    strength: float  # b of B = b S or b I
+    terms: Terms | None  # the kernel, where parameters of its own are learnt
+    operator: Operator  # how to solve with it
+    shares: Array  # (K,) mean proportions of documents
+    fit: float  # log-probability of the words given topics and proportions
+    log_density: float = -np.inf
+    sweep: int = 0
+    limit: int = 0  # sweeps at most
+
+    @property
+    def K(self) -> int:
+        return self.eta.shape[1]
+
+    @property
+    def bound(self) -> float:
+        """What traces show, under the name that it has in EM, for callbacks."""
+        return self.log_density
+
+    @property
+    def components(self) -> Array:
+        """(K, V) topics as drawn, rows sum to one."""
+        return np.asarray(self.beta_T[:, : self.K].T, dtype=np.float64)

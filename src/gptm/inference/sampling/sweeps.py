@@ -1,0 +1,87 @@
+"""A Gibbs sampler for the logistic-normal topic model, as a list of named steps.
+
+    topics -> documents -> the topics' prior -> means -> covariances
+
+Each step draws something given all else. With the topics drawn, not summed out, tokens are independent of each
+other: a sweep over a block of documents depends on nothing but that block, and is exact however documents are divided.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gptm import _hot
+from gptm.inference.contrasts import centred, contrasts, to_contrasts
+from gptm.inference.em.bound import LOG_2PI
+from gptm.inference.em.loop import Problem
+from gptm.inference.sampling.draw_covariances import draw_covariances, residuals
+from gptm.inference.sampling.draw_documents import draw_documents
+from gptm.inference.sampling.draw_means import draw_means
+from gptm.inference.sampling.draw_topics import draw_prior, draw_topics
+from gptm.inference.sampling.state import State
+from gptm.starts.start import Start
+
+WEAKEST = 1e-3  # strength of a kernel beside the documents' own variance, where a chain starts
+Step = Callable[[Problem, State, np.random.Generator], State]
+
+
+def measure_density(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    """log p(words | logits, topics) + log p(logits | means, covariances): what a chain's trace shows.
+
+    The words' part is that of the logits before the sweep, which comes for free.
+    """
+    E = residuals(state)
+    if not E.shape[1]:
+        return state._replace(log_density=state.fit)
+    distance = np.trace(np.linalg.solve(state.S, E.T @ E))
+    log_det = np.linalg.slogdet(state.S)[1]
+    log_prior = -0.5 * float(distance + len(E) * (log_det + E.shape[1] * LOG_2PI))
+    return state._replace(log_density=state.fit + log_prior)
+
+
+STEPS: tuple[Step, ...] = (
+    draw_topics,
+    draw_documents,
+    measure_density,
+    draw_prior,
+    draw_means,
+    draw_covariances,
+)
+
+
+def sweep(problem: Problem, state: State, seed: int) -> State:
+    """The state after one pass over the steps; the seed and the number of the sweep say which random numbers it has."""
+    state = state._replace(sweep=state.sweep + 1)
+    rng = np.random.default_rng([seed, state.sweep])
+    for step in STEPS:
+        state = step(problem, state, rng)
+    return state
+
+
+def first_state(problem: Problem, start: Start) -> State:
+    """Where a chain starts: topics' counts, and documents and covariances as EM would begin with."""
+    begin, K = start.state, start.state.beta_T.shape[1]
+    counts = _hot.padded_zeros(len(start.word_topic), K)
+    counts[:, :K] = start.word_topic
+    H, p, lam = contrasts(K), K - 1, begin.posterior.lam
+    S, B, strength = to_contrasts(begin.Sigma), to_contrasts(begin.B), begin.strength
+    if problem.learn_strength:  # from nothing at all a chain would not start
+        B, strength = B + WEAKEST * np.diag(np.diagonal(S)), max(strength, WEAKEST)
+    return State(
+        counts=counts,
+        urn=start.urn,
+        beta_T=np.empty((0, 0), dtype=np.float32),
+        eta=np.ascontiguousarray(centred(lam)),
+        mu=begin.means.mu @ H,
+        F=begin.F @ H,
+        parts=(),
+        energy=np.zeros((p, p)),
+        dimension=0,
+        S=S,
+        B=B,
+        strength=strength,
+        terms=begin.terms,
+        operator=begin.operator,
+        shares=np.full(K, 1.0 / K),
+        fit=0.0,
+    )

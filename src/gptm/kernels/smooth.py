@@ -1,0 +1,513 @@
+"""Smooth similarity along numeric or date columns, by scikit-learn's Gaussian process kernels."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.spatial.distance import cdist
+from scipy.special import gamma, kv
+from sklearn.gaussian_process import kernels as gp
+
+from gptm._basics.types import Array
+from gptm._basics.validation import is_real
+from gptm._basics.warnings import warn
+from gptm.corpus.metadata import is_duration, parse_days, read_points
+from gptm.kernels.kernel import Documents, Kernel, Learnable, nothing_to_learn
+from gptm.kernels.pointwise import PointBound
+
+_SMOOTHEST = 19  # nu from which on kv(nu, x) of equal points is infinite
+_SOME = 256  # points that are compared with each other where only each with itself is asked for
+
+
+class _ColumnKernel(Kernel):
+    """A kernel on the numbers in some columns."""
+
+    columns: tuple[str, ...]
+
+    @abstractmethod
+    def covariance(self) -> gp.Kernel:
+        """The function of two sets of points."""
+
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
+    def slope(self, points: Array, others: Array) -> Array:
+        """Derivative of the covariance in the logarithm of the length-scale."""
+        raise TypeError(f"{type(self).__name__} has no length-scale to learn")
+
+    def settle(self, points: Array) -> "_ColumnKernel":
+        """The same kernel with open parameters filled from the training points."""
+        return self
+
+    def noise(self, points: Array) -> Array:
+        """(n,) how much more a document varies than it shares with another one at the same point."""
+        return np.zeros(len(points))
+
+    def bind(self, documents: Documents) -> "ColumnBound":
+        points, dates = read_points(documents.frame, self.columns, repr(self))
+        if np.isnan(points).any(axis=1).all() and len(points) > 0:
+            names = ", ".join(map(repr, self.columns))
+            raise nothing_to_learn(self, f"every row misses a value in {names}")
+        warn_constant(self, self.columns, points)
+        settled = self.settle(points)
+        return ColumnBound(settled, points, dates, learns=settled is not self)
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> "ColumnBound":
+        return ColumnBound(self, arrays["points"], arrays["dates"], bool(arrays["learns"][0]))
+
+
+class ColumnBound(PointBound):
+    """A column kernel over training points. A missing value leaves the document to the prior."""
+
+    if_indefinite = "White noise does not help, as it stands apart; a product of kernels of one column each does."
+
+    def __init__(
+        self, kernel: _ColumnKernel, points: Array, dates: np.ndarray, learns: bool = False
+    ):
+        self.kernel: Any = kernel
+        self.learns = learns
+        self.points = points
+        self.dates = dates
+        self.n = len(points)
+        self._covariance = kernel.covariance()
+
+    def labels(self) -> np.ndarray:
+        labels = np.unique(self.points, axis=0, return_inverse=True)[1]
+        return np.where(self.alone(), self.n + np.arange(self.n), labels)
+
+    def alone(self) -> np.ndarray:
+        return np.asarray(np.isnan(self.points).any(1))
+
+    def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
+        return self.cross_gram(self.points[rows], others)
+
+    def learnables(self) -> list[Learnable]:
+        if not self.learns:
+            return []
+        low, high = self.kernel.reach(self.points)
+        return [Learnable("length_scale", float(self.kernel.length_scale), low, high)]
+
+    def moved(self, values: Sequence[float]) -> "ColumnBound":
+        if not self.learns:
+            return self
+        kernel = self.kernel.replace(length_scale=float(values[0]))
+        other = ColumnBound(kernel, self.points, self.dates, learns=True)
+        other._groups = self._groups  # which does not depend on it
+        other.on_trial = True
+        return other
+
+    def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
+        if not self.learns:
+            return []
+        return [self.kernel.slope(self.points[rows], self.points[others])]
+
+    def settings(self, n_points: int) -> pd.DataFrame | None:
+        return grid(self.kernel.columns, self.points, self.dates, n_points)
+
+    @property
+    def training(self) -> Array:
+        return self.points
+
+    def read(self, new: Documents) -> Array:
+        if new.frame is None:
+            return np.full((new.n, self.points.shape[1]), np.nan)
+        return read_points(new.frame, self.kernel.columns, repr(self.kernel), self.dates)[0]
+
+    def cross_gram(self, new: Array, rows: np.ndarray | None = None) -> Array:
+        points = self.points if rows is None else self.points[rows]
+        there, here = ~np.isnan(new).any(1), ~np.isnan(points).any(1)
+        result = np.zeros((len(new), len(points)))
+        if there.any() and here.any():
+            result[np.ix_(there, here)] = self._covariance(new[there], points[here])
+        return result
+
+    def own_gram(self, new: Array, joint: bool) -> Array:
+        if joint:
+            return self._among(new)
+        there = ~np.isnan(new).any(1)
+        result = np.full(len(new), self._prior_variance())
+        if there.any():
+            result[there] = self._covariance.diag(new[there])
+        return result
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"points": self.points, "dates": self.dates, "learns": np.array([self.learns])}
+
+    def _among(self, points: Array) -> Array:
+        there = ~np.isnan(points).any(1)
+        result = np.diag(np.full(len(points), self._prior_variance()))
+        if there.any():
+            result[np.ix_(there, there)] = self._covariance(points[there])
+        return result
+
+    @property
+    def own_part(self) -> float:
+        return float(self._noise.min()) if len(self._noise) else 0.0
+
+    def own_variances(self) -> Array:
+        own = np.full(self.n, self._prior_variance())
+        own[~self.alone()] = self._noise
+        return own
+
+    @cached_property
+    def _noise(self) -> Array:
+        """By how much documents with values vary beyond what another one at the same point shares."""
+        return self.kernel.noise(self.points[~self.alone()])
+
+    def _prior_variance(self) -> float:
+        """A document whose values are missing varies as much as a training document on average."""
+        here = self.points[~np.isnan(self.points).any(1)]
+        return float(self._covariance.diag(here).mean()) if len(here) else 1.0
+
+
+class OnColumns(_ColumnKernel):
+    """Any kernel of `sklearn.gaussian_process.kernels` on numeric or date columns.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Used with the parameters it comes with.
+    *columns : str
+        Columns of the metadata; dates count in days.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import ExpSineSquared
+    >>> from gptm import kernels as k
+    >>> k.OnColumns(ExpSineSquared(periodicity=365.25), "date").columns
+    ('date',)
+    """
+
+    def __init__(self, kernel: gp.Kernel, *columns: str, name: str | None = None):
+        if not isinstance(kernel, gp.Kernel):
+            raise ValueError(
+                "OnColumns expects a kernel of sklearn.gaussian_process.kernels first, then column names; got "
+                f"{type(kernel).__name__}."
+            )
+        if any(isinstance(part, Kernel) for part in kernel.get_params().values()):
+            raise ValueError(
+                "OnColumns expects a kernel of scikit-learn, but one of gptm.kernels is inside of it; add or multiply "
+                "that one outside, as in OnColumns(kernel, 'date') + RBF('age')."
+            )
+        if isinstance(kernel, gp.CompoundKernel):
+            raise ValueError(
+                "OnColumns expects one kernel, but a CompoundKernel is several side by side; add or multiply them."
+            )
+        self.kernel = kernel
+        self.columns = checked_columns("OnColumns", columns)
+        self.name = name
+
+    def covariance(self) -> gp.Kernel:
+        return self.kernel
+
+    def noise(self, points: Array) -> Array:
+        """White noise, which scikit-learn leaves out between two sets of points."""
+        shared = [
+            np.diagonal(self.kernel(some, some))
+            for some in np.split(points, range(_SOME, len(points), _SOME))
+        ]
+        total = self.kernel.diag(points)
+        noise, rounding = total - np.concatenate(shared), 1e-9 * total.max(initial=0.0)
+        # The same for all, or none, is solved the quicker way; rounding must not hide it.
+        noise = np.where(noise > rounding, noise, 0.0)
+        return np.full(len(noise), noise.mean()) if np.ptp(noise) <= rounding else noise
+
+
+class _LengthScaled(_ColumnKernel):
+    """A kernel of the distance between points, in units of a length-scale."""
+
+    length_scale: Any
+
+    def bind(self, documents: Documents) -> "ColumnBound":
+        if not any(map(is_duration, _each(self.length_scale))):
+            return super().bind(documents)
+        bound = self.replace(length_scale=_checked_length_scale(self)).bind(documents)
+        _check_times(self, "length_scale", bound.dates, documents.frame)
+        return bound
+
+    def settle(self, points: Array) -> "_ColumnKernel":
+        if self.length_scale is not None:
+            return self
+        spread = float(np.sqrt(np.nanvar(points, axis=0).mean()))
+        return self.replace(length_scale=0.5 * spread if spread > 0 else 1.0)
+
+    def reach(self, points: Array) -> tuple[float, float]:
+        """Between what hardly two documents share and what is as good as a constant."""
+        span = float(np.nanmax(np.nanmax(points, axis=0) - np.nanmin(points, axis=0)))
+        span = span if span > 0 else 1.0
+        return span / 500.0, 5.0 * span
+
+    def scaled_distances(self, points: Array, others: Array) -> Array:
+        """(n, m) distances in units of the length-scale."""
+        scale = np.asarray(self.length_scale, dtype=np.float64)
+        return np.asarray(cdist(points / scale, others / scale))
+
+
+class RBF(_LengthScaled):
+    """Very smooth similarity along columns: exp(-distance^2 / (2 length_scale^2)).
+
+    Parameters
+    ----------
+    *columns : str
+        Numeric or date columns of the metadata; dates count in days.
+    length_scale : float, str, timedelta, or sequence of these, optional
+        In the column's units, one for all columns or one each; for dates also "1y", "1m", "1w", "1d", "12h" or a
+        timedelta. When not given, it is learnt, from half the columns'
+        standard deviation on.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.RBF("date", length_scale=365.0)
+    RBF('date', length_scale=365.0)
+    """
+
+    def __init__(
+        self,
+        *columns: str,
+        length_scale: Any = None,
+        name: str | None = None,
+    ):
+        self.columns = checked_columns("RBF", columns)
+        self.length_scale = length_scale
+        self.name = name
+
+    def covariance(self) -> gp.Kernel:
+        return gp.RBF(length_scale=_checked_length_scale(self))
+
+    def slope(self, points: Array, others: Array) -> Array:
+        square = self.scaled_distances(points, others) ** 2
+        return square * np.exp(-0.5 * square)
+
+
+class Matern(_LengthScaled):
+    """Similarity along columns that may bend more sharply than `RBF`'s; `nu` sets how smooth it is.
+
+    Parameters
+    ----------
+    *columns : str
+        Numeric or date columns of the metadata; dates count in days.
+    nu : float, default=1.5
+        0.5 for paths with kinks, 1.5 once and 2.5 twice differentiable; up to 19, or infinity for `RBF`.
+    length_scale : float, str, timedelta, or sequence of these, optional
+        In the column's units, one for all columns or one each; for dates also "1y", "1m", "1w", "1d", "12h" or a
+        timedelta. When not given, it is learnt, from half the columns'
+        standard deviation on.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.Matern("date", nu=2.5)
+    Matern('date', nu=2.5)
+    """
+
+    def __init__(
+        self,
+        *columns: str,
+        nu: float = 1.5,
+        length_scale: Any = None,
+        name: str | None = None,
+    ):
+        self.columns = checked_columns("Matern", columns)
+        self.nu = nu
+        self.length_scale = length_scale
+        self.name = name
+
+    def covariance(self) -> gp.Kernel:
+        if not (is_real(self.nu) and self.nu > 0):
+            raise ValueError(f"nu must be a positive number; got {self.nu!r} in {self!r}.")
+        if _SMOOTHEST < self.nu < np.inf:
+            raise ValueError(
+                f"nu must be at most {_SMOOTHEST}, beyond which its formula overflows; got {self.nu!r} in {self!r}. "
+                "Use RBF, its limit for large nu, which is next to the same."
+            )
+        return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
+
+    def slope(self, points: Array, others: Array) -> Array:
+        """x^(nu + 1) K_(nu - 1)(x), up to a constant, as K_nu's derivative gives it."""
+        if np.isinf(self.nu):
+            return RBF(*self.columns, length_scale=self.length_scale).slope(points, others)
+        x = np.sqrt(2.0 * self.nu) * self.scaled_distances(points, others)
+        x = np.maximum(x, 1e-8)  # K_(nu - 1) has a pole there, the product has none
+        return np.asarray(
+            2.0 ** (1.0 - self.nu) / gamma(self.nu) * x ** (self.nu + 1) * kv(self.nu - 1, x)
+        )
+
+
+class Periodic(_ColumnKernel):
+    """Similarity that comes round: documents a whole number of periods apart are alike.
+
+    Parameters
+    ----------
+    *columns : str
+        Numeric or date columns of the metadata; dates count in days. Documents are alike where all columns agree.
+    period : float, str or timedelta
+        In the column's units; for dates also a text such as "1y", "1m", "1w", "1d" or "12h", or a timedelta.
+    length_scale : float, optional
+        How much is alike within a period: small for sharp peaks, large for a gentle wave. Learnt from 1 on when
+        not given.
+    name : str, optional
+        What tables call this term.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> k.Periodic("date", period="1y")
+    Periodic('date', period='1y')
+    """
+
+    def __init__(
+        self,
+        *columns: str,
+        period: Any,
+        length_scale: float | None = None,
+        name: str | None = None,
+    ):
+        self.columns = checked_columns("Periodic", columns)
+        self.period = period
+        self.length_scale = length_scale
+        self.name = name
+
+    def bind(self, documents: Documents) -> "ColumnBound":
+        bound = super().bind(documents)
+        _check_times(self, "period", bound.dates, documents.frame)
+        return bound
+
+    def settle(self, points: Array) -> "_ColumnKernel":
+        return self if self.length_scale is not None else self.replace(length_scale=1.0)
+
+    def reach(self, points: Array) -> tuple[float, float]:
+        """From a peak of a few days in a year to a wave that hardly moves."""
+        return 0.05, 10.0
+
+    def slope(self, points: Array, others: Array) -> Array:
+        circles = self.covariance()
+        square = (circles.distances(points, others) / circles.length_scale) ** 2
+        return square * np.exp(-0.5 * square)
+
+    def covariance(self) -> "_OnCircles":
+        given = 1.0 if self.length_scale is None else self.length_scale
+        if not (is_real(given) and 0 < given < np.inf):
+            raise ValueError(f"length_scale must be positive; got {given!r} in {self!r}.")
+        return _OnCircles(parse_days(self.period, owner=self), float(given))
+
+
+class _OnCircles:
+    """exp(-2 sum_j sin^2(pi d_j / period) / length_scale^2): an RBF of places on circles, one for each column.
+
+    Unlike the same function of a distance in several columns, it is always positive definite.
+    """
+
+    def __init__(self, period: float, length_scale: float):
+        self.period, self.length_scale = period, length_scale
+
+    def __call__(self, points: Array, others: Array | None = None) -> Array:
+        others = points if others is None else others
+        return np.asarray(np.exp(-0.5 * (self.distances(points, others) / self.length_scale) ** 2))
+
+    def diag(self, points: Array) -> Array:
+        return np.ones(len(points))
+
+    def distances(self, points: Array, others: Array) -> Array:
+        """(n, m) through the circles."""
+        return np.asarray(cdist(self._places(points), self._places(others)))
+
+    def _places(self, points: Array) -> Array:
+        angles = 2.0 * np.pi * points / self.period
+        return np.hstack([np.cos(angles), np.sin(angles)])
+
+
+_EPOCH = np.datetime64(
+    "1970-01-01", "s"
+)  # in seconds, which reach farther than pandas' own nanoseconds
+
+
+def grid(columns: Sequence[str], points: Array, dates: np.ndarray, n_points: int) -> pd.DataFrame:
+    """Even steps along the first column, from its least to its largest value, the other columns at their medians.
+
+    Of a column that says yes or no, there is nothing between.
+    """
+    first = np.unique(points[~np.isnan(points[:, 0]), 0])
+    if len(first) != 2 or n_points < 2:
+        first = np.linspace(first[0], first[-1], n_points)
+    values = [first, *(np.full(len(first), np.nanmedian(column)) for column in points.T[1:])]
+    return pd.DataFrame(
+        {
+            name: _EPOCH + (one * 86_400).round().astype("timedelta64[s]") if date else one
+            for name, one, date in zip(columns, values, dates, strict=True)
+        }
+    )
+
+
+def checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:
+    if not columns or not all(isinstance(name, str) for name in columns):
+        raise ValueError(
+            f"{kind} expects one or more column names, for example {kind}('date'); got {columns!r}."
+        )
+    return tuple(columns)
+
+
+def warn_constant(kernel: Kernel, columns: Sequence[str], points: Array) -> None:
+    """Say which columns tell no document from another."""
+    constant = [
+        name
+        for name, values in zip(columns, points.T, strict=True)
+        if len(known := values[~np.isnan(values)]) and np.ptp(known) == 0
+    ]
+    if constant and len(points) > 1:
+        warn(
+            f"{kernel!r}: every document has the same value in {', '.join(map(repr, constant))}, so it says nothing "
+            "about them. Leave it out, or check the column."
+        )
+
+
+def warn_same_vectors(kernel: Kernel, name: str, rows: Array) -> None:
+    """Say where vectors tell no document from another."""
+    if len(rows) > 1 and (rows == rows[0]).all():
+        warn(
+            f"{kernel!r}: every document has the same vector in {name!r}, so it says nothing about them. Leave it out, "
+            "or check the column."
+        )
+
+
+def _each(given: Any) -> list[Any]:
+    """A parameter's values for the columns, or its one value for all of them."""
+    if np.ndim(given) > 0:
+        return list(given)
+    return [given[()] if isinstance(given, np.ndarray) else given]
+
+
+def _checked_length_scale(kernel: _LengthScaled) -> Any:
+    """In the columns' units, lengths of time in days."""
+    given: Any = 1.0 if kernel.length_scale is None else kernel.length_scale
+    if np.ndim(given) > 1 or (np.ndim(given) == 1 and len(given) != len(kernel.columns)):
+        raise ValueError(
+            f"length_scale must be one number or one per column ({len(kernel.columns)}); "
+            f"got {kernel.length_scale!r} in {kernel!r}."
+        )
+    values = [parse_days(one, "length_scale", kernel) for one in _each(given)]
+    return values[0] if np.ndim(given) == 0 else np.array(values)
+
+
+def _check_times(
+    kernel: _ColumnKernel, name: str, dates: np.ndarray, frame: pd.DataFrame | None
+) -> None:
+    """An error for a length of time along a column of plain numbers, neither dates nor lengths of time."""
+    assert frame is not None
+    given = getattr(kernel, name)
+    each = _each(given) if np.ndim(given) > 0 else [given] * len(dates)
+    for one, column, date in zip(each, kernel.columns, dates, strict=True):
+        if is_duration(one) and not (date or pd.api.types.is_timedelta64_dtype(frame[column])):
+            raise ValueError(
+                f"{name}={given!r} is a length of time, but {kernel!r} reads numbers in {column!r}; give the {name} as "
+                "a number in the column's units."
+            )

@@ -1,0 +1,82 @@
+"""Covariances of new documents, written out: the dense way to predict them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gptm._basics.types import Array
+from gptm.operators.cross import SpectralCross
+from gptm.operators.operator import Cross
+from gptm.operators.sparse import EXACT, Sparse
+from gptm.operators.spectral import Spectral
+from gptm.operators.structure import Placement, Structure
+
+SEVERAL = 5000  # documents up to which several graphs are decomposed, as the way without is slow
+_ENTRIES = 2 * 10**7  # of such covariances at a time
+
+
+def covariance_with_training(structure: Structure, new: Placement) -> Array:
+    """(n, D) new documents against training documents."""
+    result = np.zeros((new.n, structure.n))
+    if new.features is not None:
+        assert structure.features is not None
+        result += structure.features.dot(new.features.to_dense().T).T
+    for number in range(len(structure.graphs)):
+        result += _carried(structure, new, number)
+    return result
+
+
+def variance_of_new(structure: Structure, new: Placement) -> Array:
+    """(n,) of each new document alone."""
+    result = new.own_diagonal.copy()
+    if new.features is not None:
+        result += new.features.row_squares()
+    for number, weights in enumerate(new.weights):
+        product = weights.multiply(_carried(structure, new, number))
+        result += np.asarray(product.sum(1)).ravel()
+    return result
+
+
+def covariance_of_new(structure: Structure, new: Placement) -> Array:
+    """(n, n) among the new documents."""
+    result = new.own_matrix.copy()
+    if new.features is not None:
+        Phi = new.features.to_dense()
+        result += Phi @ Phi.T
+    for number, weights in enumerate(new.weights):
+        result += weights @ _carried(structure, new, number).T
+    return result
+
+
+class PlacedCross(Cross):
+    """What a decomposed structure says of new documents, of which some are written out at a time."""
+
+    def __init__(self, training: Spectral, structure: Structure, new: Placement):
+        self.training, self.structure, self.new = training, structure, new
+
+    def mean(self, alpha: Array, F: Array) -> Array:
+        return np.concatenate([piece.mean(alpha, F) for piece in self._pieces()])
+
+    def variance(self, b: Array) -> Array:
+        return np.concatenate([piece.variance(b) for piece in self._pieces()])
+
+    def conditional(self) -> Spectral:
+        Ktx = covariance_with_training(self.structure, self.new)
+        Ktt = covariance_of_new(self.structure, self.new)
+        return SpectralCross(self.training, Ktx, Ktt).conditional()
+
+    def _pieces(self) -> Iterator[SpectralCross]:
+        size = max(_ENTRIES // max(self.structure.n, 1), 1)
+        for start in range(0, max(self.new.n, 1), size):
+            piece = self.new.take(np.arange(start, min(start + size, self.new.n)))
+            Ktx = covariance_with_training(self.structure, piece)
+            yield SpectralCross(self.training, Ktx, variance_of_new(self.structure, piece))
+
+
+def _carried(structure: Structure, new: Placement, number: int) -> Array:
+    """(n, D) what new documents take over along one of the graphs, against the training documents."""
+    graph: Sparse = structure.graphs[number]
+    weights = new.weights[number]
+    small = structure.n <= (EXACT if len(structure.graphs) == 1 else SEVERAL)
+    carried = weights @ graph.dense if small else graph.matmul(weights.T.toarray()).T
+    return np.asarray(carried)

@@ -1,0 +1,224 @@
+"""The contracts: what inference asks of a kernel over the training documents, and over new ones."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gptm._basics.types import Array
+
+if TYPE_CHECKING:
+    from gptm.operators.features import Features
+    from gptm.operators.spectral import Spectral
+    from gptm.operators.structure import Placement
+    from gptm.operators.tangent import Tangent
+
+
+class View(ABC):
+    """Columns of data Y (D, u) as an operator sees them.
+
+    What EM needs of D documents to move its K x K parameters are quadratic forms: one view answers for any
+    strengths `b` and any directions `U` (u, K). Below, a_i is (b_i 𝒦 + I)^-1 Y U[:, i].
+    """
+
+    Y: Array  # (D, u)
+
+    @abstractmethod
+    def against(self, column: int, b: Array) -> Array:
+        """(len(b), u), row i is Y[:, column]' (b_i 𝒦 + I)^-1 Y."""
+
+    @abstractmethod
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        """(K, K) each: (Y U)' a, and a' a."""
+
+    @abstractmethod
+    def residuals(self, b: Array, U: Array) -> Array:
+        """(D, K) a itself."""
+
+    def fitted(self, b: Array, U: Array, V: Array) -> Array:
+        """(D, K) (b_i 𝒦 a_i) V: what the residuals leave of Y U, turned."""
+        return np.asarray((self.Y @ U - self.residuals(b, U)) @ V)
+
+    def slopes(self, tangents: "Sequence[Tangent]", b: Array, U: Array) -> Array:
+        """(len(tangents), K) a_i' d𝒦 a_i."""
+        a = self.residuals(b, U)
+        return np.array([tangent.quadratic(a) for tangent in tangents])
+
+
+class CoordinateView(View):
+    """Data in coordinates in which 𝒦 is diagonal, with `values` on its diagonal."""
+
+    values: Array  # (q,)
+    coordinates: Array  # (q, u)
+
+    def against(self, column: int, b: Array) -> Array:
+        return (self.coordinates[:, column, None] / self._shifted(b)).T @ self.coordinates
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        y = self.coordinates @ U
+        a = y / self._shifted(b)
+        return y.T @ a, a.T @ a
+
+    def _shifted(self, b: Array) -> Array:
+        return self.values[:, None] * b + 1.0
+
+
+class EigenView(CoordinateView):
+    """Data in coordinates that lead back to the documents."""
+
+    @abstractmethod
+    def lift(self, X: Array) -> Array:
+        """(D, m) from these coordinates to the documents'."""
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        return self.lift((self.coordinates @ U) / self._shifted(b))
+
+    def fitted(self, b: Array, U: Array, V: Array) -> Array:
+        shifted = self._shifted(b)
+        return self.lift(((self.coordinates @ U) * ((shifted - 1.0) / shifted)) @ V)
+
+
+class Operator(ABC):
+    """A symmetric positive semi-definite (D, D) matrix 𝒦 that need not exist as an array.
+
+    `b` is a vector of non-negative strengths.
+    """
+
+    n: int  # number of documents
+    learnable = True  # whether `slopes` can be had
+
+    @abstractmethod
+    def view(self, Y: Array, like: View | None = None) -> View:
+        """Look at columns of data; `like` is a view of the same Y by an operator of other parameters."""
+
+    @abstractmethod
+    def matmul(self, X: Array) -> Array:
+        """𝒦 X."""
+
+    @abstractmethod
+    def logdet(self, b: Array) -> Array:
+        """log |b_i 𝒦 + I| for every i."""
+
+    @abstractmethod
+    def trace(self, b: Array) -> Array:
+        """tr 𝒦 (b_i 𝒦 + I)^-1 for every i, which is the derivative of `logdet`."""
+
+    @abstractmethod
+    def diagonal(self, b: Array) -> Array:
+        """(D, len(b)), diagonal of 𝒦 (b_i 𝒦 + I)^-1."""
+
+    @abstractmethod
+    def log_pseudo_determinant(self) -> tuple[float, int]:
+        """log of the product of the non-zero eigenvalues of 𝒦, and their number."""
+
+    @abstractmethod
+    def slopes(self, tangents: "Sequence[Tangent]", b: Array) -> Array:
+        """(len(tangents), len(b)) tr (b_i 𝒦 + I)^-1 d𝒦."""
+
+    @abstractmethod
+    def cross(self, new: "Placement") -> "Cross":
+        """What 𝒦 says of new documents."""
+
+    def solve(self, b: Array, X: Array) -> Array:
+        """Column i is (b_i 𝒦 + I)^-1 X[:, i]."""
+        return self.view(X).residuals(b, np.eye(len(b)))
+
+    def to_dense(self) -> Array:
+        """𝒦 as an array, for small problems and tests."""
+        return self.matmul(np.eye(self.n))
+
+
+class BySpectrum(Operator):
+    """An operator whose traces and log-determinants are sums over eigenvalues, weighted by how often they count."""
+
+    @property
+    @abstractmethod
+    def spectrum(self) -> tuple[Array, Array]:
+        """Eigenvalues of 𝒦, and how often each counts."""
+
+    def logdet(self, b: Array) -> Array:
+        values, weights = self.spectrum
+        return weights @ np.log1p(values[:, None] * b)
+
+    def trace(self, b: Array) -> Array:
+        values, weights = self.spectrum
+        return weights @ (values[:, None] / (values[:, None] * b + 1.0))
+
+    def log_pseudo_determinant(self) -> tuple[float, int]:
+        values, weights = self.spectrum
+        positive = values > 0
+        rank = round(float(weights[positive].sum()))
+        return float(weights[positive] @ np.log(values[positive])), rank
+
+
+class Base(Operator):
+    """An operator with a functional calculus: X' g(𝒦) Y is a sum over few nodes, for every function g.
+
+    X' g(𝒦) Y = sum_q g(nodes[q]) moments(X, Y)[q], so that one pass over the data serves all strengths. Features are
+    added on top of it by `Additive`.
+    """
+
+    nodes: Array  # (q,)
+
+    @abstractmethod
+    def moments(self, X: "Array | Features", Y: "Array | Features") -> Array:
+        """(q, x, y) for arrays or features X and Y of D rows."""
+
+    @abstractmethod
+    def carried(self, new: "Placement", alpha: Array, F: Array) -> Array:
+        """(n, K) what new documents take over from old ones that they hang on; F is 𝒦 alpha."""
+
+    @abstractmethod
+    def carried_variance(self, new: "Placement", b: Array) -> Array:
+        """(n, len(b)) the variance of what new documents take from old ones, and of their own."""
+
+    @abstractmethod
+    def limit(self, new: "Placement") -> tuple[Array | None, Array]:
+        """Once F is known: (n, D) how new documents follow from it, None for not at all; (n, n) what is left open."""
+
+    def view(self, Y: Array, like: View | None = None) -> View:
+        return MomentView(self, Y)
+
+
+class MomentView(View):
+    """Data as seen by an operator with a functional calculus."""
+
+    def __init__(self, base: Base, Y: Array):
+        self.base, self.Y = base, Y
+        self.W = base.moments(Y, Y)
+
+    def against(self, column: int, b: Array) -> Array:
+        return damping(self.base, b).T @ self.W[:, column]
+
+    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
+        g = damping(self.base, b)
+        W = U.T @ self.W @ U  # (q, K, K)
+        return np.einsum("qij,qj->ij", W, g), np.einsum("qij,qi,qj->ij", W, g, g)
+
+    def residuals(self, b: Array, U: Array) -> Array:
+        return self.base.solve(b, self.Y @ U)
+
+
+def damping(base: Base, b: Array) -> Array:
+    """(q, len(b)) values of (b 𝒦 + I)^-1 at the nodes."""
+    return 1.0 / (base.nodes[:, None] * b + 1.0)
+
+
+class Cross(ABC):
+    """What a kernel says of n new documents given the D training documents."""
+
+    @abstractmethod
+    def mean(self, alpha: Array, F: Array) -> Array:
+        """(n, K) the GP's prediction 𝒦_*f alpha, eq. 17.
+
+        F = 𝒦 alpha is known from the fit, and far more accurate than a product with a graph's kernel could make it.
+        """
+
+    @abstractmethod
+    def variance(self, b: Array) -> Array:
+        """(n, len(b)) b_i 𝒦_** - b_i^2 𝒦_*f (b_i 𝒦_ff + I)^-1 𝒦_f*, per document, never negative."""
+
+    @abstractmethod
+    def conditional(self) -> "Spectral":
+        """𝒦_** - 𝒦_*f 𝒦_ff^-1 𝒦_f*, eq. 16, jointly over the batch."""

@@ -1,0 +1,297 @@
+"""What the terms of the kernel say of the topics, as `model.effects` tells it."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from gptm._basics.validation import check_choice, check_number
+from gptm.kernels import Sum
+from gptm.plots.canvas import topic_labels
+from gptm.plots.curves import VALUE_LABELS, draw_curves, draw_surface
+from gptm.plots.ranks import draw_documents, draw_levels
+from gptm.starts.seed_words import topic_numbers
+
+CURVES = 6  # topics, where none are named: as many as there are colours
+POINTS = 200  # along a column, so that curves look smooth
+DOTS = 3  # topics beside each other at one category
+_VALUES = ("contrast", "share")
+_FIXED = {"term", "topic"} | {v + end for v in _VALUES for end in ("", "_low", "_high")}
+
+
+def plot_topics_over_time(
+    model: Any,
+    column: str | None = None,
+    topics: Any = None,
+    level: float = 0.9,
+    *,
+    n_points: int = POINTS,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Expected shares of topics along a column of dates or numbers, with credible bands.
+
+    Parameters
+    ----------
+    model : fitted GPTM
+        With a term of its kernel that reads this column alone, such as `Matern("date")`; of several such terms the
+        first is drawn.
+    column : str, optional
+        By default the first column of dates among the kernel's terms, else the first one of numbers.
+    topics : int, str or sequence, optional
+        By default the six whose share changes most.
+    level : float, default=0.9
+        Of the credible bands.
+    n_points : int, default=200
+        Points along the column.
+    feature_names : sequence of str, optional
+        The words of the columns of X, where the model does not know them.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from gptm import GPTM, kernels as k, plots
+    >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
+    >>> years = {"year": [1990, 1995, 2010, 2015] * 6}
+    >>> model = GPTM(2, kernel=k.Matern("year"), random_state=0).fit(X, metadata=years)
+    >>> ax = plots.plot_topics_over_time(model)
+    >>> ax.get_xlabel()
+    'year'
+    """
+    terms = check_terms(model)
+    check_number("n_points", n_points, least=2, integer=True)
+    if topics is not None:
+        topics = topic_numbers(model, topics)
+    table, column = _table_along(model, terms, column, level=level, n_points=n_points)
+    shown = _choose(table, "share", topics, model, CURVES)
+    labels = topic_labels(model, 3, feature_names)
+    return draw_curves(ax, _by_topic(table, shown, labels), column, "share")
+
+
+def plot_effects(
+    model: Any,
+    term: str | int,
+    topics: Any = None,
+    kind: Literal["contrast", "share"] = "contrast",
+    *,
+    level: float = 0.9,
+    feature_names: Sequence[str] | None = None,
+    ax: Any = None,
+    **options: Any,
+) -> Any:
+    """What one term of the kernel says of topics, with credible intervals.
+
+    Along a column of dates or numbers these are curves; for categories dots with bars, the largest on top; where the
+    term knows documents only, as links do, bars for the documents at either end. Of a term of several columns of
+    numbers the first varies, and the title tells where the others are held. Where `at` varies several columns, one
+    topic is drawn: a curve for each category, or a map of two columns of numbers.
+
+    Parameters
+    ----------
+    model : fitted GPTM with a kernel
+    term : str or int
+        One of `model.terms_`, its number, or a column that it reads.
+    topics : int, str or sequence, optional
+        By default those that the term moves most: six as curves, three as dots, otherwise one.
+    kind : {"contrast", "share"}, default="contrast"
+        As in `model.effects`: the term's part of the topics' logits, or the expected shares.
+    level : float, default=0.9
+        Of the credible intervals.
+    feature_names : sequence of str, optional
+        The words of the columns of X, where the model does not know them.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    **options
+        `at`, `versus` and `n_points` of `model.effects`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from gptm import GPTM, kernels as k, plots
+    >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
+    >>> shops = {"shop": ["a", "a", "b", "b"] * 6}
+    >>> model = GPTM(2, kernel=k.Categorical("shop"), random_state=0).fit(X, metadata=shops)
+    >>> ax = plots.plot_effects(model, model.terms_[0], kind="share")
+    >>> sorted(label.get_text() for label in ax.get_yticklabels())
+    ['a', 'b']
+    """
+    check_choice("kind", kind, _VALUES)
+    check_terms(model)
+    if topics is not None:
+        topics = topic_numbers(model, topics)
+    if _reads_one_column(model, term):
+        options = {"n_points": POINTS} | options
+    table = model.effects(term, level=level, **options)
+    if len(table) == 0:
+        raise ValueError(
+            f"the term {term!r} has no effects to draw: model.effects has no rows for it."
+        )
+    ax = _draw(model, table, topics, kind, topic_labels(model, 3, feature_names), ax)
+    if options.get("versus") is not None:
+        for axis in (ax.xaxis, ax.yaxis):
+            if axis.get_label_text() == VALUE_LABELS[kind]:
+                axis.set_label_text(f"difference in {VALUE_LABELS[kind]}")
+    return ax
+
+
+def _draw(
+    model: Any, table: pd.DataFrame, topics: Any, kind: str, labels: list[str], ax: Any
+) -> Any:
+    """The picture that suits the columns of a table of effects."""
+    columns = _columns(table)
+    held = [column for column in columns if table[column].nunique(dropna=False) == 1]
+    if 0 < len(held) < len(columns):  # the others vary, and these are told
+        where = ", ".join(f"{column} = {_told(table[column].iloc[0])}" for column in held)
+        ax = _draw(model, table.drop(columns=held), topics, kind, labels, ax)
+        ax.set_title(
+            ", ".join(filter(None, [ax.get_title("left"), where])), loc="left", fontsize="medium"
+        )
+        return ax
+    along = [column for column in columns if _is_continuous(table[column])]
+    if columns == ["document"]:
+        topic = _choose_one(table, kind, topics, model, "of single documents")
+        return draw_documents(ax, table[table["topic"] == topic], kind, labels[topic])
+    if not along:
+        shown = _choose(table, kind, topics, model, DOTS)
+        levels = table.assign(level=_joined(table[columns]))
+        return draw_levels(ax, _by_topic(levels, shown, labels), kind)
+    if len(columns) == 1:
+        shown = _choose(table, kind, topics, model, CURVES)
+        return draw_curves(ax, _by_topic(table, shown, labels), along[0], kind)
+
+    topic = _choose_one(table, kind, topics, model, f"of the columns {', '.join(columns)} together")
+    table = table[table["topic"] == topic]
+    if len(along) == 1:
+        names = _joined(table[[c for c in columns if c not in along]])
+        groups = {name: table[names == name] for name in dict.fromkeys(names)}
+        most = sorted(groups, key=lambda name: -_range(groups[name][kind]))[:CURVES]
+        shown_groups = {name: groups[name] for name in groups if name in most}
+        return draw_curves(ax, shown_groups, along[0], kind, of=labels[topic])
+    if len(columns) == 2:
+        return draw_surface(ax, table, along, kind, of=labels[topic])
+    raise ValueError(
+        f"effects of {len(columns)} columns, {', '.join(columns)}, are more than a picture shows. model.effects has "
+        "the numbers."
+    )
+
+
+def check_terms(model: Any) -> list[str]:
+    """The names of the terms of a fitted model's kernel."""
+    check_is_fitted(model)
+    terms = [str(term) for term in getattr(model, "terms_", ())]
+    if not terms:
+        raise ValueError(
+            f"this {type(model).__name__} has no kernel, so there is no side information whose effect could be drawn. "
+            "Fit a GPTM with a kernel, for example kernel=kernels.Matern('date')."
+        )
+    return terms
+
+
+def _table_along(
+    model: Any, terms: list[str], column: str | None, **options: Any
+) -> tuple[pd.DataFrame, str]:
+    """Effects of the first term along the column, or along the first column of dates, else of numbers; that column.
+
+    Asks no more terms than it must: effects take their time.
+    """
+    found: dict[str, pd.DataFrame] = {}
+    for term in _candidates(model, terms, column):
+        table = model.effects(term, **options)
+        columns = _columns(table)
+        if len(columns) == 1 and _is_continuous(table[columns[0]]):
+            found.setdefault(columns[0], table)
+            if columns[0] == column or (column is None and _is_date(table[columns[0]])):
+                return table, columns[0]
+    if column is None and found:
+        first, table = next(iter(found.items()))
+        return table, first
+    wanted = "a column of dates or numbers" if column is None else repr(column)
+    known = ", ".join(map(repr, terms))
+    raise ValueError(
+        f"topics over time need a term of the kernel that reads {wanted} alone; its terms are {known}. Fit with "
+        f"such a term, for example kernels.Matern({column or 'date'!r}); plot_effects draws other terms."
+    )
+
+
+def _candidates(model: Any, terms: list[str], column: str | None) -> list[str]:
+    """The terms that may have a curve along the column, by what the kernel says of itself."""
+    kernel = model.kernel_
+    parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
+    if len(parts) != len(terms):
+        return terms
+    read = [part.column_names() for part in parts]
+    return [
+        term
+        for term, columns in zip(terms, read, strict=True)
+        if len(columns) == 1 and column in (None, *columns)
+    ]
+
+
+def _reads_one_column(model: Any, term: str | int) -> bool:
+    """Whether a term, by its name, number or column, is a curve or a row of categories; a map has points enough."""
+    kernel = getattr(model, "kernel_", None)
+    parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
+    named = dict(zip(model.terms_, parts, strict=False)) | dict(enumerate(parts))
+    part = named.get(term)
+    return term not in named or (part is not None and len(part.column_names()) == 1)
+
+
+def _columns(table: pd.DataFrame) -> list[str]:
+    """The columns of the metadata, or document, that a table of effects speaks of."""
+    return [name for name in table.columns if name not in _FIXED]
+
+
+def _is_date(values: pd.Series) -> bool:
+    return bool(pd.api.types.is_datetime64_any_dtype(values))
+
+
+def _is_continuous(values: pd.Series) -> bool:
+    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    return bool(values.name != "document" and (is_number or _is_date(values)))
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, pd.Timestamp):
+        return str(value.date())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _joined(levels: pd.DataFrame) -> pd.Series:
+    """Categories of one or more columns as one text."""
+    return levels.astype(str).agg(" · ".join, axis=1)
+
+
+def _range(values: pd.Series) -> float:
+    return float(np.ptp(values.to_numpy(dtype=np.float64)))
+
+
+def _choose(table: pd.DataFrame, value: str, topics: Any, model: Any, n: int) -> list[int]:
+    """The topics asked for, or the n that move most, ordered by where they are highest."""
+    if topics is not None:
+        return topic_numbers(model, topics)
+    groups = {int(topic): group[value] for topic, group in table.groupby("topic")}
+    most = sorted(groups, key=lambda topic: -_range(groups[topic]))[:n]
+    return sorted(most, key=lambda topic: int(np.argmax(groups[topic].to_numpy())))
+
+
+def _choose_one(table: pd.DataFrame, value: str, topics: Any, model: Any, what: str) -> int:
+    shown = _choose(table, value, topics, model, 1)
+    if len(shown) != 1:
+        raise ValueError(
+            f"effects {what} are drawn for one topic at a time; got {len(shown)} topics. Draw each on axes of its own."
+        )
+    return shown[0]
+
+
+def _by_topic(table: pd.DataFrame, topics: list[int], labels: list[str]) -> dict[str, pd.DataFrame]:
+    return {labels[topic]: table[table["topic"] == topic] for topic in topics}

@@ -1,0 +1,104 @@
+"""How a fit went, and how many topics to fit."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gptm.plots.canvas import COLORS, SMALL, new_axes, tidy
+from gptm.selection import ComponentSearch
+from gptm.selection.score_tables import common_folds
+
+
+def plot_bound(model: Any, *, ax: Any = None) -> Any:
+    """How a fit went, per word: the log-density after each sweep, or the lower bound after each iteration of EM.
+
+    Parameters
+    ----------
+    model : fitted GPTM or CTM
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from gptm import CTM, plots
+    >>> model = CTM(n_components=2, random_state=0).fit([[3, 2, 0, 0], [0, 0, 3, 3]] * 5)
+    >>> ax = plots.plot_bound(model)
+    >>> len(ax.lines[0].get_xdata()) == model.n_iter_
+    True
+    """
+    check_is_fitted(model)
+    ax = new_axes(ax, (6.4, 3.8))
+    n_words = float(model.doc_lengths_.sum())
+    bound = np.asarray(model.bound_) / (n_words if n_words > 0 else 1.0)
+    iterations = np.arange(1, len(bound) + 1)
+    sampled = model.inference == "sampling"
+    ax.plot(iterations, bound, color=COLORS[0], marker="" if sampled else "o", ms=3.5, lw=1.6)
+    step = "sweep" if sampled else "iteration"
+    times = f"{len(bound)} {step}{'s' if len(bound) != 1 else ''}"
+    end = f"converged after {times}" if model.converged_ else f"not converged in {times}"
+    ax.text(0.98, 0.06, end, transform=ax.transAxes, ha="right", fontsize=SMALL, color="0.35")
+    ax.set_xlabel(step)
+    value = "log-density" if sampled else "lower bound"
+    ax.set_ylabel(f"{value}, nats per word" if n_words > 0 else f"{value}, nats")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlim(left=0.5)
+    tidy(ax)
+    return ax
+
+
+def plot_components(search: ComponentSearch, *, ax: Any = None) -> Any:
+    """Perplexity against the number of topics, from `gptm.search_components`; the same as `search.plot(ax)`.
+
+    Parameters
+    ----------
+    search : ComponentSearch
+        What `gptm.search_components` returns.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import gptm
+    >>> from gptm import plots
+    >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
+    >>> ax = plots.plot_components(gptm.search_components(gptm.CTM(), X, [1, 2], cv=3))
+    >>> ax.get_xlabel()
+    'number of topics'
+    """
+    if not isinstance(search, ComponentSearch):
+        raise ValueError(
+            "plot_components draws what gptm.search_components returns; got an object of type "
+            f"{type(search).__name__}."
+        )
+    ax = new_axes(ax, (6.4, 4.2))
+    table, best, lowest = search.table, search.best, search.lowest
+    sizes, mean = table.index.to_numpy(), table["perplexity"]
+    error = table["standard_error"].fillna(0.0)
+    n_folds = len(common_folds(search.folds)) // len(table)
+    what = f"mean and standard error, {n_folds} folds" if n_folds > 1 else "one split"
+    curve = ax.errorbar(sizes, mean, yerr=error, color=COLORS[0], marker="o", capsize=4, label=what)
+    ring: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "markeredgewidth": 1.8}
+    what = f"lowest: {lowest} topics"
+    squares = ax.plot(lowest, mean[lowest], "s", color=COLORS[1], ms=16, label=what, **ring)
+    what = f"best: {best} topics"
+    circles = ax.plot(best, mean[best], "o", color=COLORS[2], ms=13, label=what, **ring)
+    limit = ax.axhline(mean[lowest] + error[lowest], color="0.6", ls="--", lw=1, zorder=0)
+    limit.set_label("one standard error above the lowest")
+    if sizes[-1] >= 4 * sizes[0]:
+        ax.set_xscale("log")
+    ax.set_xticks(sizes, labels=[str(size) for size in sizes])
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("number of topics")
+    ax.set_ylabel(f"perplexity of held-out words, {100 * search.observed:g} % seen")
+    ax.legend(handles=[curve, *squares, *circles, limit], frameon=False)
+    tidy(ax)
+    return ax

@@ -1,0 +1,67 @@
+"""The generative process of the paper's section 2: from parameters to a corpus."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, vstack
+from scipy.special import softmax
+
+from gptm._basics.types import Array
+from gptm.operators import Spectral
+
+
+class Latent(NamedTuple):
+    """What was drawn on the way to the words."""
+
+    F: Array  # (n, K) document means
+    eta: Array  # (n, K)
+    theta: Array  # (n, K)
+
+
+def sample_documents(
+    beta: Array,
+    mu: Array,
+    Sigma: Array,
+    *,
+    lengths: np.ndarray,
+    B: Array | None = None,
+    Kxx: Array | None = None,
+    rng: np.random.RandomState,
+) -> tuple[csr_matrix, Latent]:
+    """Counts (n, V) of documents of the given lengths, and the latent variables behind them.
+
+    vec F ~ N(0, Kxx (x) B), eta_d ~ N(mu + F_d, Sigma), words from softmax(eta_d) beta.
+    """
+    n, K = len(lengths), len(mu)
+    F = np.zeros((n, K)) if Kxx is None or B is None else _sample_F(Kxx, B, rng)
+    eta = mu + F + rng.standard_normal((n, K)) @ _root(Sigma).T
+    theta = softmax(eta, axis=1)
+    rows = []
+    for length, proportions in zip(lengths, theta, strict=True):
+        probability = proportions @ beta
+        rows.append(csr_matrix(rng.multinomial(length, probability / probability.sum())))
+    return vstack(rows, format="csr"), Latent(F, eta, theta)
+
+
+def _sample_F(Kxx: Array, B: Array, rng: np.random.RandomState) -> Array:
+    operator = Spectral.from_dense(Kxx)
+    white = np.sqrt(operator.values)[:, None] * rng.standard_normal((len(Kxx), len(B)))
+    return operator.unrotate(white) @ _root(B).T
+
+
+def _root(matrix: Array) -> Array:
+    """R with R R' = matrix, which may be singular."""
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def checked_lengths(n_words: Any, n_documents: int) -> np.ndarray:
+    """(n_documents,) words of each document; an error for what are no numbers of words."""
+    lengths = np.asarray(n_words)
+    wrong_kind = lengths.dtype.kind not in "iu" or lengths.shape not in ((), (n_documents,))
+    if wrong_kind or (lengths < 0).any():
+        raise ValueError(
+            f"n_words must be a whole number of words, or one for each of the {n_documents} documents, none "
+            f"negative; got {n_words!r} of shape {lengths.shape}."
+        )
+    return np.broadcast_to(lengths, (n_documents,))

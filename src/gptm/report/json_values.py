@@ -1,0 +1,104 @@
+"""Numbers, texts and columns as JSON takes them: short, clean, with None for what is missing."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gptm.corpus.metadata import is_date, is_missing, is_number, level_names, numbers
+
+LONG_TEXT = 80  # characters of a value of metadata that the page shows
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+)  # no HTML or UTF-8 has a place for them
+_LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def clean_text(text: Any, length: int | None = None) -> str:
+    """One line of printable text, cut at a word where it is too long."""
+    spaced = " ".join(str(text).split())
+    line = _UNPRINTABLE.sub("\ufffd", spaced)
+    if length is None or len(line) <= length:
+        return line
+    cut = line[:length]
+    at_word = cut.rsplit(" ", 1)[0]
+    return (at_word if len(at_word) > length // 2 else cut).rstrip() + "…"
+
+
+def rounded(values: Any, digits: int = 4) -> list[float | None]:
+    """Floats with this many significant digits; None where they are not finite."""
+    array = np.asarray(values, dtype=np.float64).ravel()
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in array]
+
+
+def readable(value: float, digits: int = 3) -> str:
+    """A number in prose: this many significant digits, and words rather than an exponent.
+
+    Examples
+    --------
+    >>> from gptm.report.json_values import readable
+    >>> [readable(value) for value in (2.234e8, 12345.6, 1990.0, 0.25, 0.0000071)]
+    ['223 million', '12,300', '1990', '0.25', '7.1 × 10⁻⁶']
+    """
+    number = float(f"{value:.{digits}g}")
+    size = abs(number)
+    if size == 0.0 or not np.isfinite(number):
+        return f"{number:g}"
+    if not 1e-4 <= size < 1e15:
+        factor, power = f"{number:e}".split("e")
+        return f"{float(factor):g} × 10{str(int(power)).translate(_RAISED)}"
+    for unit, name in _LARGE:
+        if size >= unit:
+            return f"{number / unit:.10g} {name}"
+    return f"{number:,.10g}" if size >= 1e4 else f"{number:.10g}"  # years have no comma
+
+
+def counted(count: int, name: str) -> str:
+    """1 topic, 2 topics, 1,000 topics."""
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
+
+
+def fixed(values: Any, decimals: int) -> list[float | None]:
+    """Floats with this many decimals, whole numbers where that is none; None where they are not finite."""
+    array = np.asarray(values, dtype=np.float64).ravel()
+    found = [round(float(value), decimals) if np.isfinite(value) else None for value in array]
+    return found if decimals else [None if value is None else int(value) for value in found]
+
+
+def describe_column(values: pd.Series, name: str) -> dict[str, Any] | None:
+    """A column of metadata with its kind, or None for one that has no place on a page: lists, vectors, long texts.
+
+    Kinds are "number", "date" (values are days since 1970-01-01), "category" (values are places in `levels`, the
+    most frequent first) and "text".
+    """
+    known = [value for value in values if not is_missing(value)]
+    if not known or any(np.ndim(value) or isinstance(value, set | frozenset) for value in known):
+        return None
+    label = clean_text(name, LONG_TEXT)
+    if not all(isinstance(value, bool | np.bool_) for value in known):
+        if is_date(values):
+            return {"name": label, "kind": "date", "values": fixed(numbers(values, name), 2)}
+        if is_number(values):
+            found = pd.to_numeric(values, errors="coerce")
+            if pd.api.types.is_timedelta64_dtype(values):
+                return {"name": label, "kind": "number", "values": rounded(numbers(values, name))}
+            finite = found.to_numpy(dtype=np.float64, na_value=np.nan)
+            # Whole numbers may be names, such as those of an archive: all their digits count.
+            digits = 15 if np.all(finite[np.isfinite(finite)] % 1 == 0) else 6
+            return {"name": label, "kind": "number", "values": rounded(finite, digits)}
+    names = level_names(values)
+    frequency = pd.Series(names).value_counts()
+    if len(frequency) > max(50, len(values) / 2):
+        if np.mean([len(level) for level in frequency.index]) > LONG_TEXT:
+            return None
+        texts = [None if value is None else clean_text(value, LONG_TEXT) for value in names]
+        return {"name": label, "kind": "text", "values": texts}
+    codes = {level: code for code, level in enumerate(frequency.index)}
+    return {
+        "name": label,
+        "kind": "category",
+        "levels": [clean_text(level, LONG_TEXT) for level in frequency.index],
+        "values": [None if value is None else codes[value] for value in names],
+    }

@@ -1,0 +1,263 @@
+"""All that the page shows, as one dictionary that JSON takes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+import gptm
+from gptm import metrics, tables
+from gptm._basics.types import Array
+from gptm.report.json_values import clean_text, counted, fixed, rounded
+from gptm.report.kernel_words import kernel_code, kernel_sentences
+from gptm.report.layout import graph_layout
+from gptm.report.page_documents import (
+    check_source,
+    choose_rows,
+    document_columns,
+    typical_documents,
+    typical_rows,
+)
+from gptm.report.page_effects import explain
+from gptm.selection.paired import written_changes
+
+MAX_WORDS = 30_000  # of the vocabulary that can be searched
+N_WORDS = 30  # of a topic, in each order that the page offers
+LABEL_WORDS, LABEL_LAMBDA = 3, 0.6  # words that name a topic, by relevance
+
+
+def report_data(
+    model: Any,
+    *,
+    corpus: Any = None,
+    texts: Sequence[str] | None = None,
+    title: str | None = None,
+    scores: Any = None,
+    max_documents: int | None = None,
+) -> dict[str, Any]:
+    """What a report shows, as a dictionary that `json.dumps` takes.
+
+    Parameters
+    ----------
+    model : fitted GPTM or CTM
+    corpus, texts, title, scores, max_documents
+        As in `model_report`.
+
+    Returns
+    -------
+    dict
+        With the keys title, overview, topics, words, documents, correlations, effects and variance. Dates are days
+        since 1970-01-01; numbers are rounded; None stands for what is missing.
+
+    Examples
+    --------
+    >>> from gptm import CTM, Corpus
+    >>> from gptm.report import report_data
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+    >>> model = CTM(n_components=2, random_state=0).fit(corpus)
+    >>> data = report_data(model, corpus=corpus)
+    >>> data["overview"]["n_documents"], sorted(topic["words"][0] for topic in data["topics"])
+    (40, ['coffee', 'tea'])
+    """
+    check_is_fitted(model)
+    theta = model.doc_topics_
+    known_texts = check_source(len(theta), corpus, texts)
+    names = _words(model, corpus)
+    share = tables.topic_shares(theta)
+    typical = typical_rows(theta)
+    rows = choose_rows(len(theta), typical, max_documents)
+    ids = None if corpus is None else corpus.ids
+    topics = _topics(model, names, share)
+    for topic, documents in zip(
+        topics, typical_documents(theta, typical, known_texts, ids), strict=True
+    ):
+        topic["typical"] = documents
+    effects, variance = explain(model, _labels(len(theta), known_texts, ids))
+    heading = title or f"{counted(len(topics), 'topic')} in {counted(len(theta), 'document')}"
+    return {
+        "title": clean_text(heading),
+        "generator": f"gptm {gptm.__version__}",
+        "overview": _overview(model, corpus, scores, len(rows)),
+        "topics": topics,
+        "words": _vocabulary(model.components_, names, share),
+        "documents": document_columns(theta, rows, known_texts, corpus),
+        "correlations": _correlations(model),
+        "effects": effects,
+        "variance": variance,
+    }
+
+
+def _words(model: Any, corpus: Any) -> list[str]:
+    known = None if corpus is None else corpus.vocabulary
+    if getattr(model, "feature_names_in_", None) is not None:
+        known = None
+    return [clean_text(word, 60) for word in tables.word_names(model, known)]
+
+
+def _labels(n: int, texts: Sequence[str] | None, ids: np.ndarray | None) -> list[str]:
+    """Short names of documents: their ids, else how their texts begin, else their numbers."""
+    if ids is not None:
+        return [clean_text(name, 60) for name in ids]
+    if texts is not None:
+        return [clean_text(text[:200], 60) for text in texts]
+    return [f"document {row}" for row in range(n)]
+
+
+def _overview(model: Any, corpus: Any, scores: Any, n_shown: int) -> dict[str, Any]:
+    n_documents, n_topics = model.doc_topics_.shape
+    kernel = getattr(model, "kernel_", None)
+    return {
+        "model": type(model).__name__,
+        "n_documents": n_documents,
+        "n_shown": n_shown,
+        "n_tokens": round(float(model.doc_lengths_.sum())),
+        "n_words": model.components_.shape[1],
+        "n_topics": n_topics,
+        "kernel": [clean_text(sentence) for sentence in kernel_sentences(model)],
+        "kernel_code": None if kernel is None else kernel_code(kernel),
+        "converged": bool(model.converged_),
+        "n_iter": int(model.n_iter_),
+        "sampled": model.inference == "sampling",
+        "diagnostics": _diagnostics(model),
+        "bound": rounded(model.bound_, 8),
+        "columns": []
+        if corpus is None or corpus.metadata is None
+        else [clean_text(name, 80) for name in corpus.metadata.columns],
+        "scores": score_table(scores),
+    }
+
+
+def _diagnostics(model: Any) -> list[dict[str, Any]]:
+    """Effective draws and R-hat of a sampler, by kind of quantity."""
+    if model.diagnostics_ is None:
+        return []
+    return [
+        {
+            "quantity": row.quantity.replace("_", "-"),
+            "ess": f"{row.ess:.0f}",
+            "rhat": f"{row.rhat:.2f}",
+        }
+        for row in model.diagnostics_.dropna().itertuples()  # of three sweeps there is nothing to say
+    ]
+
+
+def score_table(scores: Any) -> dict[str, Any] | None:
+    """Perplexities as a table: one row per model, one column per share of the words seen, with changes where known.
+
+    Takes what `gptm.compare` returns, a DataFrame with one row per model, or a dict of dicts: model, share, number.
+
+    Examples
+    --------
+    >>> from gptm.report.page_data import score_table
+    >>> score_table({"CTM": {0.5: 2106, 0.05: 2968}, "GPTM": {0.5: 2035, 0.05: 2435}})["columns"]
+    ['50 % seen', '5 % seen']
+    """
+    if scores is None:
+        return None
+    table = getattr(scores, "table", scores)
+    if isinstance(table, Mapping):
+        table = pd.DataFrame.from_dict(table, orient="index")
+    if not isinstance(table, pd.DataFrame) or table.empty:
+        raise ValueError(
+            "scores must be what gptm.compare returns, a DataFrame with one row per model, or a dict such as "
+            f"{{'CTM': {{0.5: 2106.0}}}}; got {scores!r}."
+        )
+    perplexities = [name for name in table.columns if str(name).startswith("perplexity")]
+    changes = written_changes(table.rename(columns=str))
+    table = table[perplexities or list(table.columns)]
+    try:
+        values = table.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be numbers; got {table.to_dict()!r}.") from error
+    return {
+        "columns": [_share_name(name) for name in table.columns],
+        "rows": [
+            {
+                "model": clean_text(name, 80),
+                "values": rounded(row, 5),
+                "changes": [texts[position] for texts in changes.values()],
+            }
+            for position, (name, row) in enumerate(zip(table.index, values.to_numpy(), strict=True))
+        ],
+        "best": [
+            int(np.nanargmin(column)) if np.isfinite(column).any() else None
+            for column in values.to_numpy().T
+        ],
+    }
+
+
+def _share_name(name: Any) -> str:
+    """50 % seen, for a column named perplexity_50 or 0.5."""
+    text = str(name).removeprefix("perplexity_")
+    try:
+        number = float(text)
+    except ValueError:
+        return clean_text(text.replace("_", " "), 40)
+    return f"{100 * number if number < 1 else number:g} % seen"
+
+
+def _topics(model: Any, names: list[str], share: Array) -> list[dict[str, Any]]:
+    beta = model.components_
+    table = model.topics(1, feature_names=names)
+    overall = share @ beta
+    candidates = _candidates(beta, overall)
+    labels = metrics.top_words(metrics.relevance(beta, overall, LABEL_LAMBDA), LABEL_WORDS)
+    frex = metrics.top_words(metrics.frex(beta), 10)
+    given = [clean_text(name or "", 40) for name in model.topic_names_ or [None] * len(beta)]
+    return [
+        {
+            "topic": topic,
+            "label": given[topic] or ", ".join(names[word] for word in labels[topic]),
+            "share": fixed(share[topic], 5)[0],
+            "coherence": fixed(table["coherence"].iloc[topic], 3)[0],
+            "exclusivity": fixed(table["exclusivity"].iloc[topic], 3)[0],
+            "frex": [names[word] for word in frex[topic]],
+            "words": [names[word] for word in candidates[topic]],
+            "probabilities": rounded(beta[topic, candidates[topic]]),
+            "overall": rounded(overall[candidates[topic]]),
+        }
+        for topic in range(len(beta))
+    ]
+
+
+def _candidates(beta: Array, overall: Array) -> list[np.ndarray]:
+    """Words of each topic that are among its most relevant ones at some lambda, most probable first."""
+    tops = [
+        metrics.top_words(metrics.relevance(beta, overall, lambda_), N_WORDS)
+        for lambda_ in np.linspace(0.0, 1.0, 11)
+    ]
+    found = []
+    for topic in range(len(beta)):
+        words = np.unique(np.concatenate([top[topic] for top in tops]))
+        words = words[beta[topic, words] > 0]
+        found.append(words[np.argsort(-beta[topic, words], kind="stable")])
+    return found
+
+
+def _vocabulary(beta: Array, names: list[str], share: Array) -> dict[str, Any]:
+    """Words, most frequent first, with the topics that they come from and how much of them each has."""
+    joint = share[:, None] * beta
+    overall = joint.sum(0)
+    order = np.argsort(-overall, kind="stable")[:MAX_WORDS]
+    posterior = joint[:, order] / np.maximum(overall[order], 1e-300)
+    largest = np.argsort(-posterior, axis=0, kind="stable")[:4]
+    parts = np.take_along_axis(posterior, largest, axis=0)
+    kept = np.maximum((parts >= 0.02).sum(0), 1)
+    return {
+        "word": [names[word] for word in order],
+        "probability": rounded(overall[order], 3),
+        "topics": [largest[:n, i].tolist() for i, n in enumerate(kept)],
+        "parts": [fixed(parts[:n, i], 2) for i, n in enumerate(kept)],
+    }
+
+
+def _correlations(model: Any) -> dict[str, Any]:
+    matrix = model.topic_correlations().to_numpy()
+    places = graph_layout(matrix)
+    return {
+        "x": fixed(places[:, 0], 4),
+        "y": fixed(places[:, 1], 4),
+        "matrix": [fixed(row, 3) for row in matrix],
+    }

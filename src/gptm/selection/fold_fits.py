@@ -1,0 +1,140 @@
+"""The work: one fit and its scores, and the loop over all of them that Ctrl-C may end."""
+
+import time
+import warnings
+from collections.abc import Hashable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
+
+from gptm import metrics
+from gptm._basics.progress import Progress
+from gptm._basics.warnings import warn
+from gptm.base import TopicModel
+from gptm.selection.folds import Data
+from gptm.selection.named_models import name_of
+from gptm.selection.score_tables import perplexity_column
+
+
+class Task(NamedTuple):
+    name: Hashable
+    fold: int
+    model: TopicModel
+    train: Data
+    test: Data
+    shares: tuple[float, ...]
+
+
+class _Outcome(NamedTuple):
+    row: dict[str, Any]
+    out_of_iterations: bool
+
+    def line(self) -> str:
+        """What `verbose` tells."""
+        scores = [value for name, value in self.row.items() if name.startswith("perplexity")]
+        return (
+            f"perplexity {', '.join(f'{score:.1f}' for score in scores)}  {self.row['iterations']} iterations  "
+            f"{self.row['seconds']:.1f} s"
+        )
+
+
+class _Fits(NamedTuple):
+    table: pd.DataFrame  # by model and fold
+    note: str  # empty if all are there
+
+
+def make_tasks(
+    models: dict[Any, TopicModel],
+    data: Data,
+    folds: list[tuple[np.ndarray, np.ndarray]],
+    shares: tuple[float, ...],
+) -> Iterator[Task]:
+    """All models on a fold before the next one, so that Ctrl-C leaves models that can be compared."""
+    for number, (train, test) in enumerate(folds):
+        parts = data.select(train), data.select(test)
+        for name, model in models.items():
+            yield Task(name, number, clone(model), *parts, shares)
+
+
+def run_tasks(
+    tasks: Iterator[Task], n_tasks: int, n_jobs: int | None, verbose: int | bool, unit: str = ""
+) -> _Fits:
+    """All fits, or after Ctrl-C those that are done."""
+    progress = Progress(verbose)
+    keys: list[tuple[Any, int]] = []
+    done: list[_Outcome] = []
+    note = ""
+
+    def calls() -> Iterator[Any]:
+        for task in tasks:
+            keys.append((task.name, task.fold))
+            yield delayed(_evaluate)(task)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said once, below
+        outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(calls())
+        try:
+            for outcome in outcomes:
+                if outcome is None:
+                    raise KeyboardInterrupt
+                done.append(outcome)
+                name, fold = keys[len(done) - 1]
+                position = f"{len(done)} of {n_tasks}"
+                progress.say(f"{position}  {name}{unit}, fold {fold}: {outcome.line()}")
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            note = f"interrupted: {len(done)} of {n_tasks} fits are done"
+        finally:
+            outcomes.close()
+    if note:
+        warn(f"{note}, and kept.")
+    n_short = sum(outcome.out_of_iterations for outcome in done)
+    if n_short:
+        warn(
+            f"{n_short} of {len(done)} fits did not converge in max_iter iterations, see `converged`. Increase "
+            "max_iter, or tol if this is close enough.",
+            ConvergenceWarning,
+        )
+    index = pd.MultiIndex.from_tuples(keys[: len(done)], names=["model", "fold"])
+    return _Fits(pd.DataFrame([outcome.row for outcome in done], index=index), note)
+
+
+def _evaluate(task: Task) -> _Outcome | None:
+    """The scores of one fit; None if Ctrl-C ended it."""
+    _, fold, model, train, test, shares = task
+    try:
+        seconds = np.nan
+        if not hasattr(model, "components_"):
+            started = time.perf_counter()
+            if not _fit(model, train):
+                return None
+            seconds = time.perf_counter() - started
+        row: dict[str, Any] = {
+            perplexity_column(share): model.perplexity(
+                test.X, metadata=test.metadata, observed=share
+            )
+            for share in shares
+        }
+        coherence = metrics.npmi_coherence(model.components_, train.counts)
+    except Exception as error:
+        error.add_note(f"(while scoring {name_of(model)} on fold {fold})")
+        raise
+    row["bound"] = float(model.bound_[-1] / model.doc_lengths_.sum())
+    row["coherence"] = float(coherence.mean())
+    row["seconds"] = seconds
+    row["iterations"] = model.n_iter_
+    row["converged"] = bool(model.converged_)
+    # A chain that is short predicts well all the same; EM that has not converged may not.
+    short = model.stop_reason_ == "max_iter" and model.inference != "sampling"
+    return _Outcome(row, short)
+
+
+def _fit(model: TopicModel, train: Data) -> bool:
+    """Fit, and say whether that came to its own end: a fit keeps what it has at Ctrl-C and raises nothing."""
+    model.fit(train.X, train.y, metadata=train.metadata)
+    return model.stop_reason_ != "interrupt"

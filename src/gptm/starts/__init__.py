@@ -1,0 +1,1 @@
+"""Where chains and EM begin: LDA runs, anchor words, topics that users give."""

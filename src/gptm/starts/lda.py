@@ -1,0 +1,165 @@
+"""Collapsed Gibbs runs for LDA: where chains and EM start decides where they end."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from gptm import _hot
+from gptm._basics.parallel import blocks, ordered_map, shards
+from gptm._basics.types import Array
+from gptm.inference.em.document_step import Posterior
+from gptm.inference.sampling.topic_prior import Urn, draw_concentration, draw_urn, first_urn
+from gptm.starts.seed_words import first_topics
+
+ALPHA = 0.1  # of the documents' Dirichlet prior at first; from the first look on it is learnt
+ALPHA_RATE = 1.0  # of its exponential prior
+EVERY = 5  # sweeps between two looks at the priors, which are learnt
+SPREAD = 1.0  # added to the counts of a document's topics before their logarithms are taken
+# Tokens that a cell counts, at most: a hundredth of all, so that one document does not have a topic where topics are
+# few (measured), within limits; the upper one bounds the work for a count of a million.
+CAP = 0.01
+CAPS = (1_000, 10_000)
+MAX_SHARDS = 8
+MIN_SHARD = 20_000  # tokens
+_TOKENS = 50_000  # looked at together
+
+
+class GibbsStart(NamedTuple):
+    """Topics and documents after the last complete sweep."""
+
+    word_topic: Array  # (V, K) counts
+    posterior: Posterior
+    urn: Urn  # the topics' common prior
+
+
+class Chain:
+    """One seeded run, as far as it has come.
+
+    Documents are cut into shards that depend on the counts alone; each sweeps over its tokens against the topics
+    of the last sweep, so the draws are the same for any number of threads. `seeds` are pseudo-counts (V, K) of
+    words in topics: counted in every draw, but not in the result. So is the topics' common prior, which is learnt.
+    """
+
+    def __init__(
+        self,
+        counts: csr_matrix,
+        n_components: int,
+        rng: np.random.RandomState,
+        seeds: Array | None = None,
+    ):
+        self._shape = (*counts.shape, n_components)
+        self._columns = _hot.padded(n_components)  # of counts; loops read so many
+        self._docs, self._words = _tokens(counts)
+        n_tokens = len(self._docs)
+        self._topics = (
+            rng.randint(n_components, size=n_tokens).astype(np.int32)
+            if seeds is None
+            else first_topics(self._docs, self._words, seeds, rng)
+        )
+        self._seeds = np.zeros((0, n_components)) if seeds is None else seeds
+        self.urn = first_urn(np.asarray(counts.sum(0)).ravel())
+        self._rng = np.random.default_rng(rng.randint(2**31))
+        self._sweeps, self._alpha = 0, ALPHA
+        lengths = np.bincount(self._docs, minlength=counts.shape[0])
+        n_shards = int(np.clip(n_tokens // MIN_SHARD, 1, MAX_SHARDS))
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        self._pieces = [slice(ends[s.start], ends[s.stop]) for s in shards(lengths, n_shards)]
+        self._states = rng.randint(2**31, size=(len(self._pieces), 1)).astype(np.uint64)
+        self._count_tokens()
+
+    def _count_tokens(self) -> None:
+        D, V, _ = self._shape
+        self._doc_topic = _count(self._docs, self._topics, (D, self._columns))
+        self._word_topic = _count(self._words, self._topics, (V, self._columns))
+
+    def _with_prior(self) -> Array:
+        """(V, columns) counts of words in topics, pseudo-counts included."""
+        K = self._shape[2]
+        counts = self._word_topic.copy()
+        counts[:, :K] += self.urn.pseudo_counts[:, None]
+        if len(self._seeds):
+            counts[:, :K] += self._seeds
+        return counts
+
+    def sweep(self, n_sweeps: int, n_jobs: int | None = None) -> bool:
+        """Go on; False after Ctrl-C, which leaves every token with a topic."""
+        K = self._shape[2]
+        before = self._with_prior()
+
+        def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
+            checkpoint()
+            tokens, state = item
+            local = before.copy()
+            _hot.gibbs_sweep(
+                self._docs[tokens],
+                self._words[tokens],
+                self._topics[tokens],
+                self._doc_topic,
+                local,
+                local[:, :K].sum(0, dtype=np.float64),
+                np.zeros(self._columns, dtype=np.float32),
+                self._alpha,
+                0.0,
+                state,
+                np.empty((2, 2, self._columns), dtype=np.float32),
+            )
+
+        work = list(zip(self._pieces, self._states, strict=True))
+        try:
+            for _ in range(n_sweeps):
+                ordered_map(run, work, n_jobs)
+                self._word_topic = _count(self._words, self._topics, before.shape)
+                self._sweeps += 1
+                if self._sweeps % EVERY == 0:
+                    self._learn_priors(n_jobs)
+                before = self._with_prior()
+        except KeyboardInterrupt:
+            self._count_tokens()
+            return False
+        return True
+
+    def _learn_priors(self, n_jobs: int | None) -> None:
+        """A step for the topics' prior, and one for the documents': with one that is too sparse, EM or a chain of
+        logistic-normal topics would start with documents that are much too far apart."""
+        K = self._shape[2]
+        counts = self._word_topic[:, :K].astype(np.float64)
+        if len(self._seeds):
+            counts += self._seeds
+        self.urn = draw_urn(counts, self.urn, self._rng, n_jobs)
+        in_document = self._doc_topic[:, :K]
+        self._alpha = draw_concentration(self._alpha, in_document, self._rng, ALPHA_RATE)
+
+    def fit(self) -> float:
+        """log p(words | topics, proportions), topics of the tokens summed out: how well a run explains the words."""
+        K = self._shape[2]
+        theta = self._doc_topic[:, :K].astype(np.float64) + self._alpha
+        beta_T = self._with_prior()[:, :K].astype(np.float64)
+        theta, beta_T = theta / theta.sum(1, keepdims=True), beta_T / beta_T.sum(0)
+        total = 0.0
+        for some in blocks(0, len(self._docs), _TOKENS):
+            together = np.einsum("nk,nk->n", theta[self._docs[some]], beta_T[self._words[some]])
+            total += float(np.log(np.maximum(together, np.finfo(float).tiny)).sum())
+        return total
+
+    def start(self) -> GibbsStart:
+        """What the run has found so far."""
+        in_document = self._doc_topic[:, : self._shape[2]].astype(np.float64)
+        lam = np.log(in_document + SPREAD)
+        posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
+        word_topic = _count(self._words, self._topics, self._shape[1:])
+        return GibbsStart(word_topic.astype(np.float64), posterior, self.urn)
+
+
+def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Document and word of every token; a cell counts at least one token and at most `CAP` of all."""
+    most = np.clip(CAP * counts.sum(), *CAPS)
+    repeats = np.clip(np.rint(counts.data), 1, most).astype(np.int64)
+    docs = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    return np.repeat(docs, repeats).astype(np.int32), np.repeat(counts.indices, repeats)
+
+
+def _count(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    flat = np.bincount(rows.astype(np.int64) * shape[1] + columns, minlength=shape[0] * shape[1])
+    return flat.reshape(shape).astype(np.float32)

@@ -1,0 +1,115 @@
+"""Draws of a sampler as named arrays, and back.
+
+Weights of features belong to the basis in which these were computed, which another machine may turn: features of some
+documents go with them as anchors.
+"""
+
+import numpy as np
+
+from gptm.inference.sampling.kept import Draws
+from gptm.inference.sampling.state import Part
+from gptm.kernels import BoundKernel
+from gptm.kernels.weighted_terms import terms_of
+from gptm.operators import Structure
+
+_DRAWS, _ANCHOR = "draws.", "anchor."  # begin the names of arrays
+
+
+def _anchor_rows(structure: Structure) -> np.ndarray:
+    """Documents whose features say in which basis these are."""
+    assert structure.features is not None
+    n = min(structure.n, 4 * structure.features.width + 20)
+    return np.unique(np.linspace(0, structure.n - 1, n).round().astype(np.int64))
+
+
+def _turns(structure: Structure) -> bool:
+    """Whether features are computed, in a basis that another machine may turn, and not given by the documents."""
+    return structure.features is not None and not structure.features.sparse
+
+
+def anchors(draws: Draws, bound: BoundKernel) -> dict[str, np.ndarray]:
+    """Features of some documents, by which `in_own_basis` knows the basis that weights were drawn in."""
+    found = {}
+    for number, (_, term) in enumerate(zip(draws.parts, terms_of(bound), strict=False)):
+        structure = term.structure
+        if structure.features is not None and _turns(structure):
+            Phi = structure.features.take(_anchor_rows(structure)).to_dense()
+            found[f"{_ANCHOR}{number}"] = Phi.astype(np.float32)
+    return found
+
+
+def in_own_basis(draws: Draws, bound: BoundKernel, tensors: dict[str, np.ndarray]) -> Draws:
+    """The draws with weights of the features as this machine computes them.
+
+    Eigenvectors have no sign of their own, and where eigenvalues are equal no direction either.
+    """
+    parts = list(draws.parts)
+    for number, (part, term) in enumerate(zip(draws.parts, terms_of(bound), strict=True)):
+        structure = term.structure
+        if part.weights is None or not _turns(structure):
+            continue
+        assert structure.features is not None
+        here = structure.features.take(_anchor_rows(structure)).to_dense()
+        there = tensors[f"{_ANCHOR}{number}"]
+        if here.shape != there.shape:
+            raise ValueError("draws of the kernel's terms do not fit the kernel")
+        if not np.allclose(here, there, rtol=0.0, atol=1e-5 * np.abs(there).max(initial=0.0)):
+            turn = np.linalg.lstsq(here, there, rcond=1e-6)[0]
+            weights = np.einsum("qr,srp->sqp", turn, part.weights)
+            parts[number] = part._replace(weights=weights.astype(np.float32))
+    return draws._replace(parts=tuple(parts))
+
+
+def draws_arrays(draws: Draws) -> dict[str, np.ndarray]:
+    """Snapshots by name; parts of the kernel's terms by their numbers."""
+    found = {name: getattr(draws, name) for name in Draws._fields if name != "parts"}
+    for number, part in enumerate(draws.parts):
+        arrays = {"weights": part.weights, "own": part.own}
+        arrays |= {f"graph{i}": graph for i, graph in enumerate(part.graphs)}
+        found |= {f"part{number}.{k}": array for k, array in arrays.items() if array is not None}
+    return {f"{_DRAWS}{name}": np.ascontiguousarray(array) for name, array in found.items()}
+
+
+def read_draws(tensors: dict[str, np.ndarray]) -> Draws | None:
+    found = {
+        name.removeprefix(_DRAWS): array
+        for name, array in tensors.items()
+        if name.startswith(_DRAWS)
+    }
+    if not found:
+        return None
+    parts: list[Part] = []
+    while names := [name for name in found if name.startswith(f"part{len(parts)}.")]:
+        begin = f"part{len(parts)}."
+        graphs = sum(name.startswith(f"{begin}graph") for name in names)
+        parts.append(
+            Part(
+                found.get(f"{begin}weights"),
+                found.get(f"{begin}own"),
+                tuple(found[f"{begin}graph{i}"] for i in range(graphs)),
+            )
+        )
+    return Draws(**{name: found[name] for name in Draws._fields[:-1]}, parts=tuple(parts))
+
+
+def check_draws(draws: Draws, bound: BoundKernel, p: int) -> None:
+    """An error unless the snapshots fit each other, the kernel and the topics."""
+    s, d = len(draws.mu), len(draws.rows)
+    expected = {"mu": (s, p), "S": (s, p, p), "B": (s, p, p), "logits": (s, d, p), "chain": (s,)}
+    for name, shape in expected.items():
+        if getattr(draws, name).shape != shape:
+            raise ValueError(f"draws of {name} have shape {getattr(draws, name).shape}")
+    if d and not (draws.rows.min() >= 0 and draws.rows.max() < bound.n):
+        raise ValueError("draws are of documents that the model does not have")
+    if not draws.parts:
+        return
+    for part, term in zip(draws.parts, terms_of(bound), strict=True):
+        structure = term.structure
+        width = 0 if structure.features is None else structure.features.width
+        if (part.weights is None) != (structure.features is None):
+            raise ValueError("draws of the kernel's terms do not fit the kernel")
+        arrays = [(part.weights, width), (part.own, structure.n)]
+        arrays += [(graph, structure.n) for graph in part.graphs]
+        fit = all(array is None or array.shape == (s, n, p) for array, n in arrays)
+        if not fit or len(part.graphs) != len(structure.graphs):
+            raise ValueError("draws of the kernel's terms do not fit the kernel")
