@@ -2,7 +2,31 @@
 
 import numpy as np
 
+from gptm.fitted import Fitted
 from gptm.inference.em import loop as em
+from gptm.kernels.identity import NothingBound
+
+
+def fitted_value(components, *, D=1, **known):
+    """A `Fitted` of which only some fields matter to a test."""
+    K = len(components)
+    zeros = np.zeros((D, K))
+    fields = {
+        "mu": np.zeros(K),
+        "Sigma": np.eye(K),
+        "B": np.zeros((K, K)),
+        "lam": zeros,
+        "nu2": zeros + 1.0,
+        "F": zeros,
+        "alpha": zeros,
+        "lengths": np.zeros(D),
+        "counts": None,
+        "bound": NothingBound(D),
+        "joint": False,
+        "trace": np.zeros(0),
+        "reason": "max_iter",
+    }
+    return Fitted(components=components, **fields | known)
 
 
 def iterate(problem, state):

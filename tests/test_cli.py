@@ -23,7 +23,7 @@ from gptm.cli.app import app
 from gptm.cli.progress_bars import Expected, bar, counting
 from gptm.cli.wording import in_options
 from gptm.kernels import formula
-from gptm.storage.model_file import load_attached
+from gptm.storage import load_attached
 
 TEA = ["tea", "leaves", "green", "kettle", "cup", "steam", "pot", "jasmine"]
 COFFEE = ["coffee", "beans", "roast", "espresso", "grinder", "mug", "crema", "filter"]
@@ -234,7 +234,7 @@ def test_fit_with_several_chains(csv, tmp_path):
     ok("fit", csv, "-t", 2, "--chains", 3, "--max-iter", 8, "-q", "-o", tmp_path / "m.gptm")
     model = gptm.load(tmp_path / "m.gptm")
     assert model.n_chains == 3
-    assert set(model._draws.chain) == {0, 1, 2}
+    assert set(model.fitted_.draws.chain) == {0, 1, 2}
     assert "--chains" in failing(2, "fit", csv, "--chains", 0)
 
 
@@ -523,7 +523,7 @@ def test_a_table_that_cannot_be_written_is_told_before_the_work(
 ):
     arguments = [one.format(csv=csv, model=fitted[0]) for one in WITH_TABLES[command]]
     monkeypatch.setattr("gptm.files.reader.open_source", None)  # nothing is read
-    monkeypatch.setattr("gptm.storage.model_file.load", None)
+    monkeypatch.setattr("gptm.model.load", None)
     for name in ("t.xlsx", "t.txt", "t"):
         assert "ends in .csv" in failing(2, *arguments, "-o", tmp_path / name)
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -110,9 +110,9 @@ KERNELS = {
 
 def term_at_documents(model, term):
     """(draws, D, p) of a term at the training documents, draw by draw."""
-    part, structure = model._draws.parts[term], terms_of(model._bound_kernel)[term].structure
+    part, structure = model.fitted_.draws.parts[term], terms_of(model.fitted_.bound)[term].structure
     found = []
-    for s in range(model._draws.n):
+    for s in range(model.fitted_.draws.n):
         F = np.zeros((D, K - 1))
         if part.weights is not None:
             F += structure.features.to_dense() @ part.weights[s].astype(float)
@@ -127,7 +127,7 @@ def dense_draws(model, term, settings, copies=1):
 
     What is left open, given the term at all documents, is drawn anew.
     """
-    bound, draws = terms_of(model._bound_kernel)[term], model._draws
+    bound, draws = terms_of(model.fitted_.bound)[term], model.fitted_.draws
     there = term_at_documents(model, term)
     average, Q = there.mean(1, keepdims=True), contrasts(K)
     if settings is None:
@@ -178,7 +178,7 @@ def test_a_term_of_two_graphs_at_new_documents():
     kernel = 3.0 * (graphs[0] + graphs[1]) + 1.0 * k.RBF("t")
     model = fit(kernel, learn_kernel=False, max_iter=200)
     at = pd.DataFrame({"links": [[4, 5], [90, 91]], "other": [[40, 41], [7, 8]]})
-    Q, draws, there, left = contrasts(K), model._draws, 0.0, 0.0
+    Q, draws, there, left = contrasts(K), model.fitted_.draws, 0.0, 0.0
     for kernel, drawn in zip(graphs, draws.parts[0].graphs, strict=True):
         bound = kernel.bind(Documents(D, FRAME))
         new = bound.read(Documents(2, at))
@@ -198,9 +198,9 @@ def shares_by_loops(model, term, rows):
 
     What all documents would have there, and what those near the place have beyond that; documents have random weights.
     """
-    draws, Q, rng = model._draws, contrasts(K), np.random.default_rng(1)
+    draws, Q, rng = model.fitted_.draws, contrasts(K), np.random.default_rng(1)
     terms = [term_at_documents(model, one) for one in range(len(model.terms_))]
-    near = terms_of(model._bound_kernel)[term].gram()[rows]
+    near = terms_of(model.fitted_.bound)[term].gram()[rows]
     found = np.empty((draws.n, len(rows), K))
     for s in range(draws.n):
         logits, means = draws.logits[s].astype(float), draws.mu[s] + sum(one[s] for one in terms)
@@ -219,7 +219,7 @@ def shares_by_loops(model, term, rows):
 
 
 def test_shares_are_averages_over_documents_all_else_as_it_is(model):
-    assert model._draws.rows.tolist() == list(range(D))
+    assert model.fitted_.draws.rows.tolist() == list(range(D))
     for term, column in enumerate(["t", "g"]):
         settings = FRAME[[column]].drop_duplicates()[:7]
         table = model.effects(term, at=settings, level=0.8)
@@ -341,7 +341,7 @@ def test_what_two_near_points_share_is_not_counted_twice(model):
 
 def test_what_two_near_points_share_where_nothing_was_seen_is_not_counted_twice(model):
     """Their difference has the variance of the prior alone, 2 (1 - correlation) times B."""
-    bound, draws = terms_of(model._bound_kernel)[0], model._draws
+    bound, draws = terms_of(model.fitted_.bound)[0], model.fitted_.draws
     places = pd.DataFrame({"t": [1e5, 1e5 + 2.0]})
     gram = bound.own_gram(bound.read(Documents(2, places)), True)
     rng = np.random.default_rng(5)
@@ -663,13 +663,11 @@ def test_no_settings_give_an_empty_table(model, at):
 
 
 def test_models_that_have_no_kernel():
-    assert not hasattr(CTM(K), "effects")
-    assert not hasattr(CTM(K), "variance_explained")
-    plain = fit(None)
-    assert plain.terms_ == []
-    for ask in (plain.effects, plain.variance_explained):
-        with pytest.raises(ValueError, match=r"no kernel.*kernel= and"):
-            ask()
+    for plain in (fit(None), CTM(K, max_iter=2, random_state=0).fit(np.eye(5, dtype=int))):
+        assert plain.terms_ == []
+        for ask in (plain.effects, plain.variance_explained):
+            with pytest.raises(ValueError, match=r"no kernel.*kernel= and"):
+                ask()
 
 
 def test_models_that_are_not_fitted():
@@ -761,7 +759,7 @@ def test_draws_take_what_a_fit_was_told_not_to_learn(choice):
     told = {"inference": "map", "topic_covariance": "identity"}.get(choice, False)
     model = fit(**{choice: told})
     model.effects("g")
-    draws, kernel = model._draws, to_contrasts(model.coregionalization_)
+    draws, kernel = model.fitted_.draws, to_contrasts(model.coregionalization_)
     kept = {
         "fit_mean": np.allclose(draws.mu, 0.0),
         "kernel": np.allclose(draws.B, kernel),
@@ -777,20 +775,20 @@ def test_a_fit_without_draws_gets_them_when_first_asked(inference, monkeypatch):
     model = fit(inference=inference, max_iter=None)
     names = ("components_", "doc_logits_", "doc_means_", "bound_", "coregionalization_")
     fitted = {name: getattr(model, name).copy() for name in names}
-    assert model._draws is None
+    assert model.fitted_.draws is None
     assert model.diagnostics_ is None
     first = model.effects("g")
-    draws = model._draws
+    draws = model.fitted_.draws
     assert draws.n == 20
     pd.testing.assert_frame_equal(model.effects("g"), first, check_exact=True)
     model.variance_explained()
-    assert model._draws is draws
+    assert model.fitted_.draws is draws
     for name, value in fitted.items():
         np.testing.assert_array_equal(getattr(model, name), value)
     again = fit(inference=inference, max_iter=None, n_jobs=2)
     pd.testing.assert_frame_equal(again.effects("g"), first, check_exact=True)
     model.fit(X[::-1], metadata=FRAME)
-    assert model._draws is None
+    assert model.fitted_.draws is None
 
 
 @pytest.mark.parametrize("coregionalization", ["free", "identity", "shared"])
@@ -852,7 +850,7 @@ def test_shares_of_variation_sum_to_one(model):
 def test_shares_of_variation_are_covariances_with_the_whole():
     """From draws of the posterior, one by one."""
     model = fit(k.Graph("links") + BOTH)
-    Q, draws = contrasts(K), model._draws
+    Q, draws = contrasts(K), model.fitted_.draws
     drawn = [term_at_documents(model, term) @ Q.T for term in range(3)]
     ratios = []
     for s in range(draws.n):

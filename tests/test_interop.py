@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -57,7 +58,7 @@ def needs(package):
 def test_topic_words_are_lists_of_the_most_probable_words(model, nameless):
     for n in (1, 7):
         expected = [[WORDS[w] for w in np.argsort(-row)[:n]] for row in model.components_]
-        assert model.topic_words(n) == interop.topic_words(model, n) == expected
+        assert model.topic_words(n) == interop.topic_words(model.fitted_, n) == expected
     assert [", ".join(words) for words in model.topic_words()] == model.topics()["words"].tolist()
     assert nameless.topic_words(2) == [
         [str(w) for w in np.argsort(-row)[:2]] for row in nameless.components_
@@ -102,7 +103,7 @@ def test_a_long_table_of_documents_and_topics(model):
     assert_array_equal(wide, model.doc_topics_)
     assert_array_equal(wide.index, range(D))
     assert_array_equal(wide.columns, range(K))
-    pd.testing.assert_frame_equal(interop.to_frame(model, "documents"), table)
+    pd.testing.assert_frame_equal(interop.to_frame(model.fitted_, "documents"), table)
 
 
 def test_a_long_table_of_topics_and_words(model, nameless):
@@ -148,7 +149,7 @@ def test_output_for_octis(model):
     assert octis_topic_diversity(output, 6) == metrics.topic_diversity(model.components_, 6)
     output["topic-word-matrix"][:] = 0
     assert model.components_.all()
-    assert interop.to_octis(model)["topics"] == model.topic_words(10)
+    assert interop.to_octis(model.fitted_)["topics"] == model.topic_words(10)
 
 
 # pyLDAvis
@@ -181,7 +182,7 @@ def test_pyldavis_takes_counts_of_any_kind_and_options(model, nameless):
     needs("pyLDAvis")
     expected = model.to_pyldavis(CORPUS).topic_info
     for counts in (X, csr_matrix(X), X.tolist(), Corpus(X)):
-        found = interop.to_pyldavis(nameless, counts, feature_names=WORDS).topic_info
+        found = nameless.to_pyldavis(counts, feature_names=WORDS).topic_info
         pd.testing.assert_frame_equal(found, expected)
     numbered = nameless.to_pyldavis(X)
     assert set(numbered.topic_info["Term"]) <= {str(w) for w in range(V)}
@@ -193,8 +194,9 @@ def test_pyldavis_with_words_that_topics_cannot_have():
     needs("pyLDAvis")
     with_unused = Corpus(np.column_stack([X, np.zeros(D, dtype=int)]), [*WORDS, "unused"])
     model = fitted(CTM(2, inference="variational", smoothing=0.0), with_unused)
-    model.components_[0, 3] = model.components_[1, 4] = 0.0
-    model.components_ /= model.components_.sum(axis=1, keepdims=True)
+    topics = model.components_.copy()
+    topics[0, 3] = topics[1, 4] = 0.0
+    model.fitted_ = replace(model.fitted_, components=topics / topics.sum(1, keepdims=True))
     assert not model.components_[:, -1].any()
     prepared = model.to_pyldavis(with_unused)
     assert "unused" not in set(prepared.topic_info["Term"])

@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import cosine_distances
 from gptm import GPTM, load
 from gptm import kernels as k
 from gptm.corpus.metadata import as_frame, numbers
-from gptm.effects.explaining import term_labels
+from gptm.effects.effect_tables import term_labels
 from gptm.kernels import Documents
 from gptm.operators import Additive, Diagonal
 from graphs import neighbour_weights, prior_variance, smooth, standardised, undirected

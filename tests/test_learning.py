@@ -256,7 +256,7 @@ def test_the_kernel_is_learnt_before_each_stage_of_a_chain():
     model = fitted(X, frame, K=3, kernel=k.RBF("t"), n_chains=2, max_iter=40, callback=note)
     assert [len(list(group)) for _, group in groupby(seen)] == stages(40)
     assert model.kernel_.length_scale == pytest.approx(seen[-1])
-    assert model._draws.n == 2 * stages(40)[-1]
+    assert model.fitted_.draws.n == 2 * stages(40)[-1]
 
 
 def test_the_kernel_step_waits_for_its_turn():

@@ -860,7 +860,9 @@ def test_warm_start_goes_on_from_another_inference(inference):
         fit_quietly(model.set_params(inference=other), X, metadata=metadata)
         moved = 0.5 * np.abs(model.components_ - topics).sum(axis=1)
         assert moved.max() < 0.25  # the topics keep their places
-        assert (model._draws is None) == (model.diagnostics_ is None) == (other != "sampling")
+        assert (
+            (model.fitted_.draws is None) == (model.diagnostics_ is None) == (other != "sampling")
+        )
 
 
 @pytest.mark.parametrize("inference", BOTH)
@@ -1080,11 +1082,11 @@ def test_draws_are_those_of_the_second_half():
     X, metadata = small_corpus()
     model = GPTM(3, kernel=k.RBF("t"), max_iter=60, random_state=0)
     fit_quietly(model, X, metadata=metadata)
-    assert model._draws.n == 30
+    assert model.fitted_.draws.n == 30
     assert model.n_iter_ == 60
-    assert_array_equal(model._watched["log_density"][0], model.bound_[30:])
-    assert model._watched["share"].shape == (1, 30, 3)
-    assert_allclose(model._watched["share"].sum(2), 1.0)
+    assert_array_equal(model.fitted_.watched["log_density"][0], model.bound_[30:])
+    assert model.fitted_.watched["share"].shape == (1, 30, 3)
+    assert_allclose(model.fitted_.watched["share"].sum(2), 1.0)
     assert_allclose(model.components_.sum(1), 1.0)
 
 
@@ -1096,10 +1098,10 @@ def test_chains_agree_on_what_is_plain():
     model = GPTM(2, kernel=k.Categorical("g"), n_chains=4, max_iter=200, random_state=0)
     fit_quietly(model, X, metadata=metadata)
     assert model.n_iter_ == len(model.bound_)
-    assert sorted(set(model._draws.chain)) == [0, 1, 2, 3]
-    for values in model._watched.values():
+    assert sorted(set(model.fitted_.draws.chain)) == [0, 1, 2, 3]
+    for values in model.fitted_.watched.values():
         assert len(values) == 4
-    by_chain = model._watched["share"].mean(1)
+    by_chain = model.fitted_.watched["share"].mean(1)
     assert_allclose(by_chain, np.tile(by_chain[0], (4, 1)), atol=0.01)  # topics in one order
     assert (model.diagnostics_["rhat"] < 1.2).all()
     effects = model.effects("g", at="a", versus="b")["contrast"]
@@ -1120,9 +1122,9 @@ def test_the_first_of_several_chains_is_the_one_alone():
         for n in (1, 3)
     )
     assert_array_equal(first.bound_, alone.bound_)
-    assert_array_equal(first._watched["share"][0], alone._watched["share"][0])
-    others = first._watched["share"][1:]
-    assert all((one != first._watched["share"][0]).any() for one in others)
+    assert_array_equal(first.fitted_.watched["share"][0], alone._watched["share"][0])
+    others = first.fitted_.watched["share"][1:]
+    assert all((one != first.fitted_.watched["share"][0]).any() for one in others)
 
 
 @pytest.mark.parametrize(
@@ -1481,17 +1483,17 @@ def test_conditional_and_joint_perplexity_are_eqs_24_and_23(inference, coregiona
     fit_quietly(model, X, metadata=metadata)
     new, times = X[:3] + 1, {"t": [0.5, 1.7, 9.3]}
 
-    parameters = model._parameters()
-    read = model._bound_kernel.read(Documents(3, pd.DataFrame(times)))
-    cross = model._bound_kernel.cross(read, joint=True)
+    parameters = model.fitted_
+    read = model.fitted_.bound.read(Documents(3, pd.DataFrame(times)))
+    cross = model.fitted_.bound.cross(read, joint=True)
     posterior, F = predict.infer_new_jointly(csr_matrix(new.astype(float)), parameters, cross, 1)
     words = sum(
         naive.document_bound(x, model.components_, *row, model.mean_ + f, model.topic_covariance_)
         for x, f, *row in zip(new, F, posterior.lam, posterior.nu2, strict=True)
     )
-    Kxx = model._bound_kernel.gram()
-    Ktx = model._bound_kernel.cross_gram(read)
-    Kbar = naive.conditional_kernel(Kxx, Ktx, model._bound_kernel.own_gram(read, joint=True))
+    Kxx = model.fitted_.bound.gram()
+    Ktx = model.fitted_.bound.cross_gram(read)
+    Kbar = naive.conditional_kernel(Kxx, Ktx, model.fitted_.bound.own_gram(read, joint=True))
     gap = (F - naive.conditional_mean(model.doc_means_, Kxx, Ktx)).ravel()
     density = naive.log_normal(gap, np.kron(Kbar, model.coregionalization_))
 

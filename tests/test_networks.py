@@ -1149,7 +1149,7 @@ def test_the_model_stays_as_it_is(inference):
             name: value for name, value in vars(model).items() if isinstance(value, np.ndarray)
         }
         return {
-            name: value.copy() for name, value in (arrays | model._bound_kernel.arrays()).items()
+            name: value.copy() for name, value in (arrays | model.fitted_.bound.arrays()).items()
         }
 
     before = everything()
@@ -1172,8 +1172,8 @@ def test_a_batch_is_as_good_as_one_by_one(mixed):
 def test_training_documents_sent_again_have_their_own_means():
     model = fit(k.Graph("links", id="id"))
     there = [0, 7, 30]
-    new = model._bound_kernel.read(Documents(3, METADATA.iloc[there]))
-    mean = model._bound_kernel.cross(new).mean(model.dual_coef_, model.doc_means_)
+    new = model.fitted_.bound.read(Documents(3, METADATA.iloc[there]))
+    mean = model.fitted_.bound.cross(new).mean(model.dual_coef_, model.doc_means_)
     assert_allclose(mean, model.doc_means_[there], rtol=1e-6, atol=1e-9)
 
 
@@ -1285,9 +1285,9 @@ def test_completion_sees_the_observed_words_only():
         found = model.perplexity(documents, metadata=LATER, observed=observed)
         assert found == pytest.approx(expected, rel=1e-12)
     assert model.score(documents, metadata=LATER) == pytest.approx(-np.log(expected), rel=1e-12)
-    cheat = model._bound_kernel.read(Documents(5, LATER, csr_matrix(documents)))
-    honest = model._bound_kernel.read(Documents(5, LATER, seen))
-    apart = model._bound_kernel.cross_gram(cheat) - model._bound_kernel.cross_gram(honest)
+    cheat = model.fitted_.bound.read(Documents(5, LATER, csr_matrix(documents)))
+    honest = model.fitted_.bound.read(Documents(5, LATER, seen))
+    apart = model.fitted_.bound.cross_gram(cheat) - model.fitted_.bound.cross_gram(honest)
     assert np.abs(apart).max() > 1e-3  # it would have made a difference
 
 
@@ -1520,9 +1520,9 @@ def test_predictions_over_a_large_graph_are_those_of_F(kappa, nu):
     counts = rng.poisson(0.5, (n, 6))
     kernel = k.Graph("links", id="id", kappa=kappa, nu=nu)
     model = quietly(GPTM(2, kernel=kernel, random_state=0, max_iter=2).fit, counts, metadata=table)
-    assert isinstance(model._bound_kernel.operator, Sparse)
-    new = model._bound_kernel.read(Documents(20, table[:20]))
-    mean = model._bound_kernel.cross(new).mean(model.dual_coef_, model.doc_means_)
+    assert isinstance(model.fitted_.bound.operator, Sparse)
+    new = model.fitted_.bound.read(Documents(20, table[:20]))
+    mean = model.fitted_.bound.cross(new).mean(model.dual_coef_, model.doc_means_)
     assert_allclose(mean, model.doc_means_[:20], rtol=1e-12)
 
 

@@ -36,8 +36,8 @@ from gptm.kernels.weighted_terms import terms_of
 from gptm.report.page import write_data
 from gptm.reproduce.jobs import Job, Settings
 from gptm.reproduce.store import Store
+from gptm.storage import load_attached
 from gptm.storage.corpus_arrays import pack_column, pack_texts, unpack_column, unpack_texts
-from gptm.storage.model_file import load_attached, save_model
 
 D, V = 24, 9
 RNG = np.random.default_rng(0)
@@ -171,8 +171,9 @@ def saved(tmp_path, models):
 
 
 def public_attributes(model):
-    names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
-    return {name: getattr(model, name) for name in names}
+    names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")]
+    kept = [name for name in names if hasattr(model, name) and name != "fitted_"]
+    return {name: getattr(model, name) for name in kept}
 
 
 @pytest.mark.parametrize("name", ["CTM", "sum"])
@@ -259,7 +260,7 @@ def test_draws_mean_the_same_in_a_loaded_model(kernel, tmp_path):
 
 
 def columns(model, term):
-    return terms_of(model._bound_kernel)[term].kernel.column_names()
+    return terms_of(model.fitted_.bound)[term].kernel.column_names()
 
 
 @pytest.mark.parametrize(
@@ -280,7 +281,7 @@ def test_draws_that_were_made_for_a_question_are_kept(tmp_path):
     expected = model.effects("t", n_points=5)
     model.save(tmp_path / "model.gptm")
     again = gptm.load(tmp_path / "model.gptm")
-    assert again._draws.n == model._draws.n
+    assert again.fitted_.draws.n == model.fitted_.draws.n
     assert not any(name.startswith("counts") for name in load_file(tmp_path / "model.gptm"))
     pd.testing.assert_frame_equal(again.effects("t", n_points=5), expected, check_exact=True)
 
@@ -454,7 +455,7 @@ def test_the_header_tells_all_but_the_arrays(tmp_path, models):
     for library in ("gptm", "numpy", "scipy", "scikit-learn", "numba", "pandas", "safetensors"):
         assert header["libraries"][library][0].isdigit()
     assert header["libraries"]["gptm"] == gptm.__version__
-    assert {"components_", "topic_covariance_", "dual_coef_", "bound_"} <= names
+    assert {"components", "Sigma", "alpha", "trace"} <= names
     points = [array for name, array in load_file(path).items() if name.startswith("training.")]
     assert any(np.array_equal(array.ravel(), METADATA["t"], equal_nan=True) for array in points)
 
@@ -735,7 +736,7 @@ TAMPERED = {
     "no parameters": drop("parameters"),
     "unknown parameter": lambda header: header["parameters"].update(shape=3),
     "parameters of another kind": lambda header: header.update(parameters=[1]),
-    "no scalars": drop("scalars"),
+    "no reason": drop("reason"),
     "no kernel": drop("kernel"),
     "unknown kernel": rename_kernel("Spherical"),
     "a function for a kernel": rename_kernel("resolve_kernel"),
@@ -771,8 +772,8 @@ def cut(name):
     return change
 
 
-ARRAYS = ["components_", "topic_covariance_", "mean_", "coregionalization_", "dual_coef_"]
-ARRAYS += ["doc_topics_", "draws.mu", "draws.S", "draws.B", "draws.chain", "draws.logits"]
+ARRAYS = ["components", "Sigma", "mu", "B", "alpha"]
+ARRAYS += ["doc_topics", "draws.mu", "draws.S", "draws.B", "draws.chain", "draws.logits"]
 ARRAYS += ["draws.part0.weights", "draws.part2.own"]
 
 
@@ -1039,7 +1040,7 @@ CORPORA = {
 @pytest.mark.parametrize("name", CORPORA)
 def test_documents_come_back(name, tmp_path, with_documents):
     path = tmp_path / "model.gptm"
-    save_model(with_documents, path, corpus=CORPORA[name])
+    with_documents.save(path, corpus=CORPORA[name])
     found = load_attached(path)
     if name == "columns of one name":
         assert list(found.corpus.metadata) == ["t", "t"]
@@ -1054,7 +1055,7 @@ def test_texts_and_settings_come_back(tmp_path, with_documents):
     path = tmp_path / "model.gptm"
     words, reading = {"stop_words": "english", "ngrams": [1, 2]}, {"text": ["title", "body"]}
     corpus = documents()
-    save_model(with_documents, path, corpus=corpus, texts=TEXTS, words=words, reading=reading)
+    with_documents.save(path, corpus=corpus, texts=TEXTS, words=words, reading=reading)
     found = load_attached(path)
     assert found.texts == TEXTS
     assert found.words == words
@@ -1066,7 +1067,7 @@ def test_texts_and_settings_come_back(tmp_path, with_documents):
 
 def test_texts_stay_out_unless_they_are_passed(tmp_path, with_documents):
     path = tmp_path / "model.gptm"
-    save_model(with_documents, path, corpus=documents(texts=TEXTS))
+    with_documents.save(path, corpus=documents(texts=TEXTS))
     assert load_attached(path).texts is None
     assert load_attached(path).corpus.ids[3] == "id3"
 
@@ -1074,7 +1075,7 @@ def test_texts_stay_out_unless_they_are_passed(tmp_path, with_documents):
 def test_texts_are_compressed(tmp_path, with_documents):
     path = tmp_path / "model.gptm"
     texts = ["the same words again and again " * 1000] * D
-    save_model(with_documents, path, corpus=documents(), texts=texts)
+    with_documents.save(path, corpus=documents(), texts=texts)
     assert path.stat().st_size < 100_000
     assert load_attached(path).texts == texts
 
@@ -1089,7 +1090,7 @@ def test_a_file_with_a_model_alone_has_nothing_attached(saved):
 
 def test_loading_the_model_does_not_read_the_documents(tmp_path, with_documents):
     path = tmp_path / "model.gptm"
-    save_model(with_documents, path, corpus=documents(), texts=TEXTS)
+    with_documents.save(path, corpus=documents(), texts=TEXTS)
     rewrite(path, change_tensors=without("corpus.texts.bytes"))
     assert_array_equal(gptm.load(path).components_, with_documents.components_)
     with pytest.raises(ValueError, match=r"model\.gptm is not a complete"):
@@ -1108,7 +1109,7 @@ DAMAGED = [
 @pytest.mark.parametrize("change", [without, cut])
 def test_damaged_documents(change, name, tmp_path, with_documents):
     path = tmp_path / "model.gptm"
-    save_model(with_documents, path, corpus=documents(), texts=TEXTS)
+    with_documents.save(path, corpus=documents(), texts=TEXTS)
     rewrite(path, change_tensors=change(name))
     with pytest.raises(ValueError, match=r"model\.gptm is not a complete"):
         load_attached(path)
@@ -1117,7 +1118,7 @@ def test_damaged_documents(change, name, tmp_path, with_documents):
 @pytest.mark.parametrize("change", BROKEN)
 def test_positions_outside_of_the_documents_words(change, tmp_path, with_documents):
     path = tmp_path / "model.gptm"
-    save_model(with_documents, path, corpus=documents())
+    with_documents.save(path, corpus=documents())
     rewrite(path, change_tensors=lambda tensors: change(tensors, "corpus.counts"))
     with pytest.raises(ValueError, match=r"model\.gptm is not a complete"):
         load_attached(path)
@@ -1126,9 +1127,9 @@ def test_positions_outside_of_the_documents_words(change, tmp_path, with_documen
 def test_documents_of_another_model_are_refused(tmp_path, with_documents):
     path = tmp_path / "model.gptm"
     with pytest.raises(ValueError, match=r"24 documents and 9 words; got 12 and 9"):
-        save_model(with_documents, path, corpus=documents()[:12])
+        with_documents.save(path, corpus=documents()[:12])
     with pytest.raises(ValueError, match="one entry per document: expected 24, got 3"):
-        save_model(with_documents, path, corpus=documents(), texts=TEXTS[:3])
+        with_documents.save(path, corpus=documents(), texts=TEXTS[:3])
     assert not path.exists()
 
 

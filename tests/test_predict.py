@@ -1,6 +1,7 @@
 """New documents: what the kernel says of them and what their words add, against the reference."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import softmax
 
 import naive
-from checks import check_gradient, check_stationary
+from checks import check_gradient, check_stationary, fitted_value
 from gptm import GPTM
 from gptm import kernels as k
 from gptm.inference.em.document_step import Prior, infer_documents, prior_start
@@ -27,7 +28,6 @@ from gptm.inference.mean_solve import (
 from gptm.kernels import Documents
 from gptm.operators import Spectral, SpectralCross
 from gptm.prediction.new_documents import (
-    Parameters,
     climb,
     held_out_bounds,
     infer_new,
@@ -63,8 +63,9 @@ class Fitted:
         means = solve_means(operator, view, p.mu, diagonalise(p.Sigma, self.B))
         a = residuals(view, means)
         self.F, alpha = document_means(view, means), dual_coefficients(a, means)
-        beta_T = np.ascontiguousarray(p.beta.T)
-        self.parameters = Parameters(beta_T, p.mu, p.Sigma, self.B, alpha, self.F)
+        self.parameters = fitted_value(
+            p.beta, D=D, mu=p.mu, Sigma=p.Sigma, B=self.B, alpha=alpha, F=self.F
+        )
         self.cross = SpectralCross(operator, self.Ktx, self.Ktt)
         self.X = np.array([rng.multinomial(rng.integers(5, 40), p.beta[d % K]) for d in range(n)])
         self.X = self.X.astype(float)
@@ -360,10 +361,10 @@ def test_a_singular_B_has_its_density_where_it_has_any():
     found = []
     for rounding in (0.0, 1e-16, -1e-16):
         B = np.diag([1.0, 0.5, rounding])
-        parameters = model._parameters()._replace(B=B)
+        parameters = replace(model.fitted_, B=B)
         alpha = parameters.alpha * np.array([1.0, 1.0, 0.0])
-        parameters = parameters._replace(alpha=alpha, F=model._bound_kernel.gram() @ alpha)
-        bound = model._bound_kernel
+        parameters = replace(parameters, alpha=alpha, F=model.fitted_.bound.gram() @ alpha)
+        bound = model.fitted_.bound
         cross = bound.cross(bound.read(Documents(5, frame[:5] + 0.5)), joint=True)
         found.append(held_out_bounds(csr_matrix(X[:5] * 1.0), parameters, cross, 1))
     assert_allclose(found[1], found[0], rtol=1e-6)

@@ -68,10 +68,6 @@ class Told(GPTM):
     def terms_(self):
         return ["date", "party", "links", "date * party"]
 
-    @terms_.setter
-    def terms_(self, terms):
-        """What a fit finds is not told."""
-
     def effects(self, term=None, topic=None, *, at=None, versus=None, level=0.9, n_points=50):
         dates = pd.date_range("1900-01-01", "1987-01-01", periods=7)
         grids = {

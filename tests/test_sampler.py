@@ -25,7 +25,7 @@ from gptm import kernels as k
 from gptm._basics.parallel import computing
 from gptm._hot.random_keys import stream, two_normals, uniform
 from gptm.inference.contrasts import centred, contrasts, to_contrasts, to_topics
-from gptm.inference.em import loop as em
+from gptm.inference.problem import Problem
 from gptm.inference.sampling import draw_covariances as covariances
 from gptm.inference.sampling import draw_documents as documents
 from gptm.inference.sampling import draw_means as means
@@ -54,7 +54,7 @@ def make_problem(X, bound=None, coregionalization="none", **choices):
     counts = csr_matrix(X, dtype=np.float64)
     bound = NothingBound(counts.shape[0]) if bound is None else bound
     usual = {"learn_covariance": True, "learn_strength": True, "fit_mean": False, "n_jobs": 1}
-    problem = em.Problem(
+    problem = Problem(
         counts,
         bound.operator,
         inference="variational",

@@ -29,7 +29,7 @@ from gptm._basics.parallel import (
     single_threaded_blas,
     thin_product,
 )
-from gptm.inference.em import loop as em
+from gptm.inference.problem import Problem
 from gptm.operators import Diagonal
 from gptm.starts import lda as gibbs
 from gptm.starts import start
@@ -57,7 +57,7 @@ def matched(found, true):
 
 
 def make_problem(counts, n_jobs=1, smoothing=0.01):
-    return em.Problem(
+    return Problem(
         counts,
         Diagonal(np.full(counts.shape[0], 0.0, dtype=float)),
         inference="variational",

@@ -1,36 +1,1076 @@
-"""The estimators: GPTM, and CTM as the case without a kernel. No formulas here."""
+"""The estimators: GPTM, and CTM as the case without a kernel. They check, run, hold one `Fitted`; no formulas here."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from gptm._basics.parallel import computing
+from gptm import interop, metrics, tables
+from gptm._basics.parallel import computing, interruptible
+from gptm._basics.progress import Progress
 from gptm._basics.types import Array
-from gptm._basics.validation import check_choice, check_truth
+from gptm._basics.validation import (
+    check_callback,
+    check_choice,
+    check_init,
+    check_n_jobs,
+    check_number,
+    check_truth,
+    checked_quantiles,
+)
 from gptm._basics.warnings import warn
-from gptm.base import TopicModel
-from gptm.corpus.metadata import with_columns
-from gptm.effects.explaining import Explaining
-from gptm.inference.em import loop as em
-from gptm.inference.em.document_step import Posterior, Prior, expected_theta
-from gptm.inference.outcome import Outcome
-from gptm.inference.sampling.kept import Draws
-from gptm.inference.sampling.run import run_sampler
+from gptm.corpus import Corpus
+from gptm.corpus.counts import read_counts, read_training_counts
+from gptm.corpus.metadata import as_frame, with_columns
+from gptm.effects.effect_tables import (
+    check_explainable,
+    effects_table,
+    term_labels,
+    variance_table,
+)
+from gptm.fitted import Fitted, Reason
+from gptm.inference.em.run_em import run_em
+from gptm.inference.problem import Problem
+from gptm.inference.sampling.convergence import short_of_draws
+from gptm.inference.sampling.run_sampler import run_sampler
+from gptm.inference.start_point import Start
 from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
 from gptm.kernels.identity import NothingBound
-from gptm.kernels.kernel import check_memory
-from gptm.kernels.weighted_terms import Terms
-from gptm.prediction import new_documents as predict
-from gptm.starts.start import Start
+from gptm.prediction.new_documents import held_out_bounds
+from gptm.prediction.proportions import (
+    Effort,
+    posterior_of_proportions,
+    proportions,
+    training_proportions,
+)
+from gptm.prediction.simulate import Latent, checked_lengths, draw_corpus
+from gptm.starts.resume import resume
+from gptm.starts.seed_words import read_seeds
+from gptm.starts.start import make_start
+from gptm.storage import Stored, read_model, write_model
 
+SCORE_SEED = 0  # of the split into observed and held-out words
+EM_ITERATIONS = 200  # of EM where `max_iter` is None
 SHORT_CHAIN = 400  # sweeps that error bars of a fit without draws get
 
+T = TypeVar("T")
 
-class CTM(TopicModel):
+
+class FromFit(Generic[T]):
+    """An attribute of a fitted model, read from its `Fitted`; before a fit there is none."""
+
+    def __init__(self, read: Callable[[Fitted], T]):
+        self.read = read
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, model: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, model: "GPTM", owner: type) -> T: ...
+    def __get__(self, model: "GPTM | None", owner: type) -> T | Self:
+        if model is None:
+            return self
+        fitted = model.__dict__.get("fitted_")
+        if fitted is None:
+            raise AttributeError(f"{owner.__name__} has no {self.name} before it is fitted")
+        return self.read(fitted)
+
+    def __set__(self, model: "GPTM", value: object) -> None:
+        raise AttributeError(f"{self.name} is read from fitted_ and cannot be set")
+
+
+def _vocabulary(fitted: Fitted) -> np.ndarray:
+    if fitted.vocabulary is None:
+        raise AttributeError("the words of this model have no names")
+    return fitted.vocabulary
+
+
+class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Gaussian process topic model (Agovic & Banerjee, 2010): side information as a kernel.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    kernel : Kernel, array, "auto" or None, default="auto"
+        Similarity between documents, from `gptm.kernels`; an array is a precomputed one. "auto" takes
+        one term per usable column of the metadata and says so; without metadata, and with None, there
+        is no kernel and the model is `CTM`.
+    inference : {"sampling", "variational", "map"}, default="sampling"
+        As in `CTM`; "map" takes the document means F at their maximum, as the paper does.
+    coregionalization : {"free", "shared", "identity"}, default="free"
+        How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I. Where the strength is
+        not learnt, b is 1 and a free B is the identity.
+    topic_covariance : {"full", "identity"}, default="full"
+        Learn the covariance of topics, or keep it at the identity.
+    learn_kernel : bool, default=True
+        Learn how strong the kernel is, the weights of the terms of a sum, and length-scales and the like that were
+        not given. A term that carries a number, as in `2.0 * kernel` beside others, keeps its weight relative to
+        other such terms. In "map" inference the kernel is always taken as given.
+    fit_mean, init, smoothing, seed_words, seed_weight, n_chains, max_iter, tol, doc_points, doc_tol, random_state,
+    n_jobs, verbose, callback, warm_start
+        As in `CTM`.
+
+    Attributes
+    ----------
+    components_, topic_covariance_, mean_, doc_topics_, doc_logits_, doc_variance_, bound_, n_iter_, converged_,
+    stop_reason_, diagnostics_, topic_names_
+        As in `CTM`.
+    kernel_ : Kernel or None
+        The kernel with its parameters as learnt, at a mean variance of one.
+    coregionalization_ : ndarray of shape (n_components, n_components)
+        B: how the kernel acts across topics.
+    doc_means_ : ndarray of shape (n_documents, n_components)
+        F: what the kernel says of the training documents' logits, relative to `mean_`.
+    dual_coef_ : ndarray of shape (n_documents, n_components)
+        alpha, with F = kernel @ alpha.
+
+    Notes
+    -----
+    The paper's own model is `GPTM(kernel=..., inference="map", coregionalization="identity", fit_mean=False)`; its
+    variants: SI adds `topic_covariance="identity"`, KI takes `kernel=kernels.Identity()`, SI-KI does both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gptm import GPTM, kernels as k
+    >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
+    >>> years = {"year": [1990, 1991, 2010, 2011] * 5}
+    >>> model = GPTM(n_components=2, kernel=k.RBF("year", length_scale=5.0), random_state=0)
+    >>> theta = model.fit(X, metadata=years).transform(np.zeros((2, 4)), metadata={"year": [1990, 2011]})
+    >>> theta.shape  # documents without a word: what their year says
+    (2, 2)
+    """
+
+    # Metadata travels with the documents wherever scikit-learn's metadata routing is switched on.
+    __metadata_request__fit: ClassVar = {"metadata": True}
+    __metadata_request__transform: ClassVar = {"metadata": True}
+    __metadata_request__score: ClassVar = {"metadata": True}
+
+    fitted_: Fitted
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        kernel: Any = "auto",
+        inference: Literal["sampling", "variational", "map"] = "sampling",
+        coregionalization: Literal["free", "shared", "identity"] = "free",
+        topic_covariance: Literal["full", "identity"] = "full",
+        learn_kernel: bool = True,
+        fit_mean: bool = True,
+        init: Any = "gibbs",
+        smoothing: float = 0.01,
+        seed_words: Mapping[int | str, Sequence[str | int]] | None = None,
+        seed_weight: float = 2.0,
+        n_chains: int = 1,
+        max_iter: int | None = None,
+        tol: float = 3e-4,
+        doc_points: int = 64,
+        doc_tol: float = 1e-7,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = False,
+        callback: Callable[[int, Any], Any] | None = None,
+        warm_start: bool = False,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.inference = inference
+        self.coregionalization = coregionalization
+        self.topic_covariance = topic_covariance
+        self.learn_kernel = learn_kernel
+        self.fit_mean = fit_mean
+        self.init = init
+        self.smoothing = smoothing
+        self.seed_words = seed_words
+        self.seed_weight = seed_weight
+        self.n_chains = n_chains
+        self.max_iter = max_iter
+        self.tol = tol
+        self.doc_points = doc_points
+        self.doc_tol = doc_tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+        self.warm_start = warm_start
+
+    # What a fit has learnt.
+
+    components_ = FromFit(lambda fitted: fitted.components)
+    topic_covariance_ = FromFit(lambda fitted: fitted.Sigma)
+    coregionalization_ = FromFit(lambda fitted: fitted.B)
+    mean_ = FromFit(lambda fitted: fitted.mu)
+    kernel_ = FromFit(lambda fitted: fitted.kernel)
+    terms_ = FromFit(lambda fitted: [] if fitted.kernel is None else term_labels(fitted.kernel))
+    doc_logits_ = FromFit(lambda fitted: fitted.lam)
+    doc_variance_ = FromFit(lambda fitted: fitted.nu2)
+    doc_means_ = FromFit(lambda fitted: fitted.F)
+    dual_coef_ = FromFit(lambda fitted: fitted.alpha)
+    doc_lengths_ = FromFit(lambda fitted: fitted.lengths)
+    bound_ = FromFit(lambda fitted: fitted.trace)
+    n_iter_ = FromFit(lambda fitted: len(fitted.trace))
+    stop_reason_ = FromFit(lambda fitted: fitted.reason)
+    converged_ = FromFit(lambda fitted: fitted.reason == "converged")
+    diagnostics_ = FromFit(lambda fitted: fitted.diagnostics)
+    topic_names_ = FromFit(lambda fitted: fitted.topic_names)
+    n_features_in_ = FromFit(lambda fitted: fitted.components.shape[1])
+    feature_names_in_ = FromFit(_vocabulary)
+
+    @property
+    def doc_topics_(self) -> Array:
+        """Expected proportions of the training documents, worked out when they are first asked for."""
+        return self._with_proportions().proportions
+
+    # Fitting.
+
+    def fit(self, X: Any, y: Any = None, *, metadata: Any = None) -> Self:
+        """Learn topics from counts, or from a corpus.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+            Counts of words. Empty documents are welcome.
+        y : array of shape (n_documents,), optional
+            Labels for a kernel that asks for them, `MustLink()`; otherwise ignored.
+        metadata : DataFrame or dict of columns, optional
+            One row per document, for kernels that read columns; by default a corpus brings its own.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, metadata)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
+        """Fit, then transform the same documents; takes the same metadata for both.
+
+        Labels in `y` and pairs of documents are for the fit alone. `Precomputed` and `Graph(adjacency=...)` without
+        `id` still know the documents by their places here; `transform` cannot, and leaves them to the prior.
+
+        Parameters
+        ----------
+        X, y, metadata : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        counts = self._fit(X, y, metadata)
+        with computing(self.n_jobs):
+            return proportions(self.fitted_, counts, self.fitted_.bound.training, self._effort)
+
+    # New documents.
+
+    def transform(
+        self,
+        X: Any,
+        *,
+        metadata: Any = None,
+        missing_columns: Literal["error", "prior"] = "error",
+        return_std: bool = False,
+        quantiles: Sequence[float] | None = None,
+    ) -> Any:
+        """Expected topic proportions of documents.
+
+        Each document on its own: without words by what the kernel predicts from the metadata, without metadata by
+        what the words say under the prior. In "map" inference the documents of one call are solved jointly.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        metadata : DataFrame or dict of columns, optional
+        missing_columns : {"error", "prior"}, default="error"
+            What to do where the metadata lack a column that the kernel reads: say so, or take it as missing for
+            all documents, so that this term of the kernel falls back to the prior.
+        return_std : bool, default=False
+            Return (proportions, standard deviations): how far each may be off, given the topics.
+        quantiles : sequence of float, optional
+            Return also quantiles of each proportion, such as `(0.05, 0.95)` for 90 % intervals, as an array of shape
+            (n_quantiles, n_documents, n_components), behind everything else.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components), or a tuple of arrays
+            Rows of the first sum to one.
+        """
+        check_is_fitted(self)
+        wanted = [] if quantiles is None else checked_quantiles(quantiles)
+        counts = read_counts(self, X)
+        new = self._read_new(X, metadata, counts, missing_columns)
+        with computing(self.n_jobs):
+            if not return_std and quantiles is None:
+                return proportions(self.fitted_, counts, new, self._effort)
+            posterior = posterior_of_proportions(self.fitted_, counts, new, self._effort, wanted)
+        answer = [posterior.theta]
+        if return_std:
+            answer.append(posterior.std)
+        if wanted:
+            answer.append(posterior.quantiles)
+        return tuple(answer)
+
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        metadata: Any = None,
+        missing_columns: Literal["error", "prior"] = "error",
+    ) -> float:
+        """Mean log-probability per held-out word, half of each document's words observed.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        y : ignored
+        sample_weight : array of shape (n_documents,), optional
+            Weight of each document's words in the mean.
+        metadata : DataFrame or dict of columns, optional
+        missing_columns : {"error", "prior"}, default="error"
+            As in `transform`.
+
+        Returns
+        -------
+        float
+            Higher is better. The split is seeded: the same documents give the same score.
+        """
+        return self._completion(X, metadata, 0.5, sample_weight, missing_columns)
+
+    def perplexity(
+        self,
+        X: Any,
+        *,
+        metadata: Any = None,
+        kind: Literal["completion", "conditional", "joint"] = "completion",
+        observed: float = 0.5,
+        missing_columns: Literal["error", "prior"] = "error",
+    ) -> float:
+        """How surprising the words of documents are; lower is better.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        metadata : DataFrame or dict of columns, optional
+        kind : {"completion", "conditional", "joint"}, default="completion"
+            "completion" predicts each document's other words from some of them, which is the honest score.
+            "conditional" and "joint" are the paper's eqs 24 and 23, with the bound in place of the likelihood: the
+            document means are adapted to the very words that are scored, and "joint" adds their density.
+        observed : float, default=0.5
+            For "completion": share of each document's words that the model sees.
+        missing_columns : {"error", "prior"}, default="error"
+            As in `transform`.
+
+        Returns
+        -------
+        float
+        """
+        check_choice("kind", kind, ("completion", "conditional", "joint"))
+        check_is_fitted(self)
+        if kind == "completion":
+            score = self._completion(X, metadata, observed, missing_columns=missing_columns)
+            return float(np.exp(-score))
+        counts = read_counts(self, X)
+        if counts.sum() == 0:
+            raise ValueError("there is no word to score: every document is empty.")
+        new = self._read_new(X, metadata, counts, missing_columns)
+        with computing(self.n_jobs):
+            cross = self.fitted_.bound.cross(new, joint=True)
+            words, means = held_out_bounds(counts, self.fitted_, cross, self.n_jobs)
+        total = words + means if kind == "joint" else words
+        return float(np.exp(-total / counts.sum()))
+
+    def sample(
+        self,
+        n_documents: int,
+        *,
+        metadata: Any = None,
+        n_words: int | Sequence[int] = 100,
+        random_state: Any = None,
+        return_latent: bool = False,
+    ) -> Corpus | tuple[Corpus, Latent]:
+        """Draw a corpus from the fitted model: means F from the kernel, then topics, then words.
+
+        Parameters
+        ----------
+        n_documents : int
+        metadata : DataFrame or dict of columns, optional
+            Of the documents to draw; a kernel on columns needs it.
+        n_words : int or sequence of int, default=100
+            Words per document.
+        random_state : int, RandomState or None
+        return_latent : bool, default=False
+            Return (corpus, latent) with latent.F, latent.eta and latent.theta.
+
+        Returns
+        -------
+        Corpus
+        """
+        check_is_fitted(self)
+        check_number("n_documents", n_documents, least=1, integer=True)
+        with computing(self.n_jobs):
+            corpus, latent = draw_corpus(
+                self.fitted_,
+                checked_lengths(n_words, n_documents),
+                as_frame(metadata, n_documents),
+                check_random_state(random_state),
+            )
+        return (corpus, latent) if return_latent else corpus
+
+    # What side information does.
+
+    def variance_explained(self, *, level: float = 0.9) -> pd.DataFrame:
+        """The share of the variance of the topics' logits over documents that each term of the kernel explains.
+
+        It describes; it is no test. A share is never zero, and an irrelevant column has a small one too: whether a
+        column matters is for `effects` to say, whose bands hold zero or not, or for `gptm.compare`.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Credible level of the interval.
+
+        Returns
+        -------
+        DataFrame
+            Columns term, topic ("all", or a topic's number), share, low, high. The last term is "unexplained": what
+            documents have for themselves. The shares of one topic sum to one: they are posterior means, and low and
+            high quantiles, of Cov(term, kernel) / Var(logits). Terms that go together share what they explain; one
+            that goes against the others may have a share below zero.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import GPTM, kernels as k
+        >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
+        >>> years = {"year": [1990, 1991, 2010, 2011] * 5}
+        >>> model = GPTM(2, kernel=k.RBF("year"), random_state=0).fit(X, metadata=years)
+        >>> table = model.variance_explained()
+        >>> table.loc[table["topic"] == "all", "term"].tolist()
+        ['year', 'unexplained']
+        """
+        fitted = self._with_draws()
+        with computing(self.n_jobs):
+            return variance_table(fitted, level)
+
+    def effects(
+        self,
+        term: str | int | None = None,
+        topic: int | str | Sequence[int | str] | None = None,
+        *,
+        at: Any = None,
+        versus: Any = None,
+        level: float = 0.9,
+        n_points: int = 50,
+    ) -> pd.DataFrame:
+        """What a term of the kernel does to the topics: a curve along a column, levels of a category, documents.
+
+        Parameters
+        ----------
+        term : str or int, optional
+            One of `terms_`, its number, or a column that it reads; may be left out where there is one term.
+        topic : int, str or sequence, optional
+            Topics to show, by number or by the name that `seed_words` gave them; all by default.
+        at : value, sequence, dict or DataFrame, optional
+            Settings of the term's columns, seen in training or not. By default `n_points` even steps along a number
+            or date, all levels of a category, and otherwise the training documents.
+        versus : value, sequence, dict or DataFrame, optional
+            One more setting, or as many as `at` has: all numbers are then differences to it. Columns that it leaves
+            out are as in `at`: `versus={"party": "Whig"}` compares parties at each date.
+        level : float, default=0.9
+            Credible level of the bands, for each value on its own.
+        n_points : int, default=50
+
+        Returns
+        -------
+        DataFrame
+            One row per topic and setting: term, topic, the columns of the setting (or `document`, a position; a name
+            that is taken gets "_at" behind it), then contrast, contrast_low, contrast_high: the term's part of the
+            topic's logit, relative to the mean of all topics and to the average training document; and share,
+            share_low, share_high: the mean proportion of the topic among documents at this setting, each of which
+            counts the same, with other columns as they are over all training documents. Shares of all topics at a
+            setting sum to one.
+
+        Notes
+        -----
+        Values are means, bands quantiles, over draws of the posterior, in which topics, documents and covariances
+        vary together; the kernel's length-scales and weights are held at their estimates. A model that was fitted
+        without draws ("variational", "map") gets a short chain from its fit when first asked.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import GPTM, kernels as k
+        >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
+        >>> years = {"year": [1990, 1991, 2010, 2011] * 5}
+        >>> model = GPTM(2, kernel=k.RBF("year"), random_state=0).fit(X, metadata=years)
+        >>> model.effects("year", at=[1990, 2010]).columns.tolist()[:6]
+        ['term', 'topic', 'year', 'contrast', 'contrast_low', 'contrast_high']
+        """
+        fitted = self._with_draws()
+        with computing(self.n_jobs):
+            return effects_table(
+                fitted, term, topic, at=at, versus=versus, level=level, n_points=n_points
+            )
+
+    # Tables, and other packages' forms.
+
+    def topics(
+        self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """The topics as a table: how large they are, what they are about, how good they look.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            Words in each column of words.
+        feature_names : sequence of str, optional
+            The words of the columns of X; known already where the model was fitted to a corpus or a DataFrame.
+
+        Returns
+        -------
+        DataFrame
+            One row per topic, with the columns
+
+            - words: the most probable ones;
+            - frex: those that are frequent and exclusive (`gptm.metrics.frex`);
+            - lift: those whose probability rises most over that in the corpus (`gptm.metrics.lift`);
+            - score: those that tell the topic from the others (`gptm.metrics.word_scores`);
+            - coherence: whether the ten most probable words occur in the same training documents
+              (`gptm.metrics.npmi_coherence`);
+            - exclusivity: whether the other topics leave these ten words alone (`gptm.metrics.exclusivity`);
+            - share: mean proportion over the training documents, each of which counts the same;
+            - name: first of all, where `seed_words` named topics.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> texts = ["hot tea, hot tea, green tea", "hot coffee, hot coffee, coffee beans"] * 20
+        >>> corpus = Corpus.from_texts(texts, max_df=1.0)
+        >>> table = CTM(n_components=2, random_state=0).fit(corpus).topics(n_words=2)
+        >>> sorted(table["words"])
+        ['coffee, hot', 'tea, hot']
+        >>> sorted(table["frex"])
+        ['coffee, beans', 'tea, green']
+        """
+        check_number("n_words", n_words, least=1, integer=True)
+        return tables.topic_table(self._with_proportions(), n_words, feature_names)
+
+    def representative_documents(
+        self, topic: int | str, n: int = 5, *, corpus: Corpus | None = None
+    ) -> pd.DataFrame:
+        """The training documents with the largest expected share of a topic.
+
+        Parameters
+        ----------
+        topic : int or str
+            From 0 to n_components - 1, or the name that `seed_words` gave it.
+        n : int, default=5
+            Number of documents.
+        corpus : Corpus, optional
+            The training corpus, which the model does not keep: adds ids and texts where it has them.
+
+        Returns
+        -------
+        DataFrame
+            Largest share first, with the columns position, in the training data, and share; with a corpus also id
+            and text, its first 200 characters.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+        >>> model = CTM(n_components=2, random_state=0).fit(corpus)
+        >>> tea = model.topics()["words"].str.startswith("tea").idxmax()
+        >>> model.representative_documents(tea, 2, corpus=corpus)["text"].tolist()
+        ['green tea, tea', 'green tea, tea']
+        """
+        fitted = self._with_proportions()
+        return tables.document_table(fitted, tables.one_topic(fitted, topic), n, corpus)
+
+    def topic_correlations(self, of: Literal["residual", "prior"] = "residual") -> pd.DataFrame:
+        """Which topics go together in documents: correlations of their logits.
+
+        What a document's logits have in common does not change its proportions and is taken out first; two
+        topics therefore have correlation -1, and more topics -1 / (K - 1) on average where they vary alike.
+
+        Parameters
+        ----------
+        of : {"residual", "prior"}, default="residual"
+            "residual" is what the kernel does not explain, from `topic_covariance_`; "prior" is all variation, that
+            which the kernel describes included: `topic_covariance_` + `coregionalization_`, the latter times the
+            mean variance of the kernel, which is one where its strength is learnt. Without a kernel they are the same.
+
+        Returns
+        -------
+        DataFrame
+            Of shape (n_components, n_components), with ones on the diagonal.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import CTM
+        >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
+        >>> CTM(n_components=2, random_state=0).fit(X).topic_correlations().to_numpy().round(6)
+        array([[ 1., -1.],
+               [-1.,  1.]])
+        """
+        check_is_fitted(self)
+        with computing(self.n_jobs):
+            return tables.correlations(self.fitted_, of)
+
+    def topic_graph(
+        self,
+        threshold: float = 0.1,
+        *,
+        of: Literal["residual", "prior"] = "residual",
+        n_words: int = 3,
+        feature_names: Sequence[str] | None = None,
+    ) -> Any:
+        """Topics as a graph, joined where they correlate; needs networkx.
+
+        Parameters
+        ----------
+        threshold : float, default=0.1
+            Smallest correlation that joins two topics. A negative one also joins topics that avoid each other; -1
+            joins all.
+        of : {"residual", "prior"}, default="residual"
+            As in `topic_correlations`.
+        n_words : int, default=3
+            Words in a topic's label.
+        feature_names : sequence of str, optional
+            The words of the columns of X, for a model that was fitted to a bare array.
+
+        Returns
+        -------
+        networkx.Graph
+            Nodes are the topics' numbers with the attributes label, the most probable words, and share; edges have
+            the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or igraph.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+        >>> graph = CTM(n_components=2, random_state=0).fit(corpus).topic_graph(n_words=1)
+        >>> sorted(label for _, label in graph.nodes(data="label"))
+        ['coffee', 'tea']
+        """
+        with computing(self.n_jobs):
+            return interop.topic_graph(
+                self._with_proportions(),
+                threshold,
+                of=of,
+                n_words=n_words,
+                feature_names=feature_names,
+            )
+
+    def topic_words(
+        self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
+    ) -> list[list[str]]:
+        """The most probable words of each topic as lists, as gensim and OCTIS take them.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+        feature_names : sequence of str, optional
+            The words of the columns of X, for a model that was fitted to a bare array.
+
+        Returns
+        -------
+        list of lists of str
+            One list per topic, most probable word first; gensim's `CoherenceModel(topics=...)` takes them.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+        >>> sorted(CTM(n_components=2, random_state=0).fit(corpus).topic_words(2))
+        [['coffee', 'beans'], ['tea', 'green']]
+        """
+        check_is_fitted(self)
+        return interop.topic_words(self.fitted_, n_words, feature_names=feature_names)
+
+    def to_frame(
+        self,
+        of: Literal["documents", "words"] = "documents",
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> pd.DataFrame:
+        """Topics of the training documents, or words of the topics, as a long table.
+
+        Parameters
+        ----------
+        of : {"documents", "words"}, default="documents"
+        feature_names : sequence of str, optional
+            The words of the columns of X, for a model that was fitted to a bare array.
+
+        Returns
+        -------
+        DataFrame
+            With the columns document, topic and share, where document is the position in the training data; or topic,
+            word and probability. Ready for `groupby`, `pivot`, seaborn or ggplot.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+        >>> CTM(n_components=2, random_state=0).fit(corpus).to_frame().shape
+        (20, 3)
+        """
+        return interop.to_frame(self._with_proportions(), of, feature_names=feature_names)
+
+    def to_octis(
+        self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        """The model as the dictionary that the measures of OCTIS take.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            Words of each topic in the list of topics.
+        feature_names : sequence of str, optional
+            The words of the columns of X, for a model that was fitted to a bare array.
+
+        Returns
+        -------
+        dict
+            "topics": lists of words; "topic-word-matrix": ndarray of shape (n_components, n_words of the vocabulary);
+            "topic-document-matrix": ndarray of shape (n_components, n_documents).
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+        >>> list(CTM(n_components=2, random_state=0).fit(corpus).to_octis())
+        ['topics', 'topic-word-matrix', 'topic-document-matrix']
+        """
+        return interop.to_octis(self._with_proportions(), n_words, feature_names=feature_names)
+
+    def to_arviz(self) -> Any:
+        """The draws of the sampler for ArviZ, whose diagnostics and plots take it as it is; needs arviz.
+
+        Returns
+        -------
+        arviz.InferenceData
+            Group `posterior`: `share` (chain, draw, topic), the mean proportions of the topics, and with a kernel
+            `effect` (chain, draw, document, topic): what the kernel adds to the logits of some documents, relative to
+            the mean of topics and documents. Group `sample_stats`: `lp`, the log-density.
+        """
+        check_is_fitted(self)
+        return interop.to_arviz(self.fitted_)
+
+    def to_pyldavis(
+        self, X: Any, *, feature_names: Sequence[str] | None = None, **options: Any
+    ) -> Any:
+        """The model prepared for pyLDAvis, an interactive map of topics and their words; needs pyLDAvis.
+
+        Parameters
+        ----------
+        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+            The training documents.
+        feature_names : sequence of str, optional
+            The words of the columns of X, for a model that was fitted to a bare array.
+        **options
+            For `pyLDAvis.prepare`, such as `mds="mmds"` or `R=20`. Unlike there, topics keep their order by default
+            (`sort_topics=False`) and one process does the work (`n_jobs=1`).
+
+        Returns
+        -------
+        pyLDAvis.PreparedData
+            For `pyLDAvis.display` and `pyLDAvis.save_html`. pyLDAvis counts from one: its topic 1 is our topic 0.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+        >>> prepared = CTM(n_components=2, random_state=0).fit(corpus).to_pyldavis(corpus)
+        >>> prepared.topic_coordinates.shape
+        (2, 5)
+        """
+        fitted, counts = self._with_proportions(), read_counts(self, X)
+        return interop.to_pyldavis(fitted, counts, feature_names=feature_names, **options)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        corpus: Corpus | None = None,
+        texts: Sequence[str] | None = None,
+        words: Mapping[str, Any] | None = None,
+        reading: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the fitted model to one file, replaced as a whole; `gptm.load` reads it.
+
+        The file holds the parameters, the fitted arrays, snapshots of the draws and, with a kernel, what it needs of
+        the training metadata; after EM with a kernel also the counts of words. It holds no texts unless you pass them,
+        no code, and no `callback`.
+
+        Parameters
+        ----------
+        path : str or path
+        corpus : Corpus, optional
+            The training documents, to be kept beside the model; `gptm.storage.load_attached` reads them.
+        texts : sequence of str, optional
+            One per document of the corpus. Those inside of the corpus are not kept unless they are passed here.
+        words, reading : dict, optional
+            How texts become words and how files were read, as far as JSON can say it.
+        """
+        fitted = self._with_proportions()
+        kind = type(self).__name__
+        if _KINDS.get(kind) is not type(self):
+            raise ValueError(
+                f"a {kind} cannot be saved: load would not know the class. Save a GPTM or CTM."
+            )
+        stored = Stored(kind, self.get_params(deep=False), fitted)
+        write_model(path, stored, corpus=corpus, texts=texts, words=words, reading=reading)
+
+    # How a fit goes.
+
+    def _fit(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
+        """Fit, or leave the model as it was if anything is wrong; the training counts."""
+        self._check_parameters()
+        self._check_labels(y, metadata)
+        previous = getattr(self, "fitted_", None) if self.warm_start else None
+        if previous is None:
+            counts, vocabulary = read_training_counts(type(self).__name__, X)
+        else:
+            counts, vocabulary = read_counts(self, X, own=True), previous.vocabulary
+        init = check_init(self.init, self.n_components, counts.shape[1])
+        seeds = read_seeds(self.seed_words, self.seed_weight, self.n_components, counts, vocabulary)
+        frame = _frame(X, metadata, counts.shape[0])
+        progress = Progress(self.verbose)
+        with computing(self.n_jobs):
+            bound = self._bind_kernel(Documents(counts.shape[0], frame, counts, y, self.n_jobs))
+            problem = interruptible(lambda: self._problem(counts, bound, previous))
+            problem.seeds = seeds.counts
+            if problem.coregionalization != "none":
+                progress.say(f"kernel ready  {progress.elapsed()}")
+            starts = self._starts(problem, init, previous)
+            progress.say(f"start found  {progress.elapsed()}")
+            fitted = self._infer(problem, starts, progress)
+            fitted = replace(fitted, coherence=tables.topic_coherence(fitted))
+        self.fitted_ = replace(fitted, vocabulary=vocabulary, topic_names=seeds.names)
+        self._conclude(fitted.reason, progress)
+        return counts
+
+    def _check_parameters(self) -> None:
+        check_number("n_components", self.n_components, least=1, integer=True)
+        check_choice("inference", self.inference, ("sampling", "variational", "map"))
+        check_choice("coregionalization", self.coregionalization, ("free", "shared", "identity"))
+        check_truth("learn_kernel", self.learn_kernel)
+        check_number("n_chains", self.n_chains, least=1, integer=True)
+        if self.max_iter is not None:
+            check_number("max_iter", self.max_iter, least=1, integer=True)
+        check_number("tol", self.tol, least=0.0)
+        check_number("doc_points", self.doc_points, least=0, integer=True)
+        check_number("doc_tol", self.doc_tol, least=0.0)
+        check_number("smoothing", self.smoothing, least=0.0)
+        check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
+        check_truth("fit_mean", self.fit_mean)
+        check_truth("warm_start", self.warm_start)
+        check_n_jobs(self.n_jobs)
+        if not isinstance(self.verbose, bool | np.bool_):
+            check_number("verbose", self.verbose, least=0, integer=True)
+        check_callback(self.callback)
+
+    def _check_labels(self, y: Any, metadata: Any) -> None:
+        """Warn of a table in the place of labels."""
+        reads_labels = isinstance(self.kernel, Kernel) and self.kernel.reads_labels
+        if metadata is None and isinstance(y, pd.DataFrame | Mapping) and not reads_labels:
+            warn(
+                "a table was passed as y, which is ignored; side information goes into metadata=, as in "
+                "fit(X, metadata=table)."
+            )
+
+    def _bind_kernel(self, documents: Documents) -> BoundKernel:
+        kernel = resolve_kernel(self.kernel, documents.frame)
+        if kernel is None:
+            return NothingBound(documents.n)
+        return clone(kernel).bind(documents)  # kernel_ must not change with kernel
+
+    def _problem(
+        self,
+        counts: csr_matrix,
+        bound: BoundKernel,
+        previous: Fitted | None,
+        hold_kernel: bool = False,
+    ) -> Problem:
+        return Problem.of(
+            counts,
+            bound,
+            inference=self.inference,
+            coregionalization=self.coregionalization,
+            topic_covariance=self.topic_covariance,
+            learn_kernel=self.learn_kernel,
+            fit_mean=self.fit_mean,
+            smoothing=self.smoothing,
+            n_jobs=self.n_jobs,
+            resumed=None if previous is None else previous.kernel,
+            hold_kernel=hold_kernel,
+        )
+
+    def _starts(self, problem: Problem, init: Any, previous: Fitted | None) -> list[Start]:
+        """One start, or one for each chain; after an interrupt those that there are."""
+        if previous is not None:
+            return [resume(problem, previous, self.n_components)]
+        rng, starts = check_random_state(self.random_state), []
+        for _ in range(self.n_chains if self.inference == "sampling" else 1):
+            starts.append(make_start(init, problem, self.n_components, rng))
+            if not starts[-1].complete:
+                break
+        return starts
+
+    def _infer(self, problem: Problem, starts: list[Start], progress: Progress) -> Fitted:
+        complete = starts[-1].complete
+
+        def after_iteration(number: int, state: Any) -> bool:
+            progress.iteration(number, state.bound, getattr(state, "limit", None))
+            return self.callback is not None and bool(self.callback(number, state))
+
+        if self.inference == "sampling":
+            rng = check_random_state(self.random_state)
+            fitted = run_sampler(
+                problem,
+                starts,
+                rng.randint(2**31, size=len(starts)).tolist(),
+                max_iter=self.max_iter if complete else 0,
+                after_iteration=after_iteration,
+            )
+        else:
+            states = [start.state for start in starts]
+            starts.clear()  # EM alone holds on to the start's documents, which are as large as its own
+            fitted = run_em(
+                problem,
+                states.pop(),
+                max_iter=(self.max_iter or EM_ITERATIONS) if complete else 0,
+                tol=self.tol,
+                after_iteration=after_iteration,
+            )
+        return fitted if complete else replace(fitted, reason="interrupt")
+
+    def _conclude(self, reason: Reason, progress: Progress) -> None:
+        progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
+        if reason == "interrupt":
+            warn(
+                f"fit was interrupted after {self.n_iter_} iterations; the model so far is kept. Fit again with "
+                "warm_start=True to go on from it.",
+                ConvergenceWarning,
+            )
+        elif reason == "max_iter" and self.inference != "sampling":
+            warn(
+                f"fit did not converge in max_iter={self.n_iter_} iterations: the bound still rises by more than "
+                f"tol={self.tol:g} of its value. Increase max_iter, or tol if this is close enough.",
+                ConvergenceWarning,
+            )
+        elif reason == "max_iter" and (shortage := short_of_draws(self.diagnostics_)) is not None:
+            warn(
+                f"the chain is short for error bars: after {self.n_iter_} sweeps a typical effect has {shortage} "
+                "(diagnostics_ has all). Topics and predictions are usable; "
+                f"bands of effects may be too narrow. Increase max_iter to {4 * self.n_iter_} for them.",
+                ConvergenceWarning,
+            )
+
+    # What a fitted model works out when it is asked.
+
+    @property
+    def _effort(self) -> Effort:
+        return Effort(self.doc_points, self.doc_tol, self.n_jobs)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.fitted_.K
+
+    def _with_proportions(self) -> Fitted:
+        """The fit, with proportions of the training documents."""
+        check_is_fitted(self)
+        if self.fitted_.doc_topics is None:
+            with computing(self.n_jobs):
+                theta = training_proportions(self.fitted_, self._effort)
+            self.fitted_ = replace(self.fitted_, doc_topics=theta)
+        return self.fitted_
+
+    def _with_draws(self) -> Fitted:
+        """The fit, with draws: those of EM come from a short chain that starts where it ended, its kernel held."""
+        check_is_fitted(self)
+        check_explainable(self.fitted_)
+        if self.fitted_.draws is None:
+            fitted = self.fitted_
+            assert fitted.counts is not None
+            with computing(self.n_jobs):
+                problem = self._problem(fitted.counts, fitted.bound, None, hold_kernel=True)
+                start = resume(problem, fitted, fitted.K)
+                chain = run_sampler(
+                    problem, [start], [0], max_iter=SHORT_CHAIN, after_iteration=lambda *_: False
+                )
+            self.fitted_ = replace(fitted, draws=chain.draws)
+        return self.fitted_
+
+    def _read_new(
+        self,
+        X: Any,
+        metadata: Any,
+        counts: csr_matrix,
+        missing_columns: str = "error",
+    ) -> Any:
+        """What the kernel needs of new documents; of their words, those that may be seen."""
+        check_choice("missing_columns", missing_columns, ("error", "prior"))
+        bound, kernel, n_documents = self.fitted_.bound, self.fitted_.kernel, counts.shape[0]
+        frame = _frame(X, metadata, n_documents)
+        if frame is not None and kernel is not None:
+            frame = with_columns(frame, kernel.column_names(), fill=missing_columns == "prior")
+        elif bound.reads_metadata and missing_columns == "error":
+            warn(
+                f"the kernel {kernel!r} reads metadata, but none arrived with these {n_documents} "
+                "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "
+                "cross-validation switch on sklearn.set_config(enable_metadata_routing=True).",
+            )
+        return bound.read(Documents(n_documents, frame, counts, None, self.n_jobs))
+
+    def _completion(
+        self,
+        X: Any,
+        metadata: Any,
+        observed: float,
+        sample_weight: Any = None,
+        missing_columns: str = "error",
+    ) -> float:
+        check_is_fitted(self)
+        counts = read_counts(self, X)
+        seen, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
+        new = self._read_new(X, metadata, seen, missing_columns)
+        with computing(self.n_jobs):
+            theta = proportions(self.fitted_, seen, new, self._effort)
+        return metrics.mean_log_likelihood(theta, self.components_, held_out, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def _frame(X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
+    """Side information by rows; the ids of a corpus name them."""
+    if not isinstance(X, Corpus):
+        return as_frame(metadata, n_documents)
+    frame = X.metadata if metadata is None else as_frame(metadata, n_documents)
+    return frame if frame is None or X.ids is None else frame.set_axis(pd.Index(X.ids))
+
+
+class CTM(GPTM):
     """Correlated topic model (Blei & Lafferty, 2006): `GPTM` without a kernel.
 
     Parameters
@@ -126,6 +1166,10 @@ class CTM(TopicModel):
     [['tea', 'green'], ['coffee', 'beans']]
     """
 
+    kernel = None
+    coregionalization = "free"
+    learn_kernel = True
+
     def __init__(
         self,
         n_components: int = 10,
@@ -168,231 +1212,45 @@ class CTM(TopicModel):
         self.warm_start = warm_start
 
 
-class GPTM(Explaining, TopicModel):
-    """Gaussian process topic model (Agovic & Banerjee, 2010): side information as a kernel.
+_KINDS: dict[str, type[GPTM]] = {"GPTM": GPTM, "CTM": CTM}
+
+
+def load(path: str | os.PathLike[str]) -> GPTM:
+    """Read a model that `save` wrote; its `transform` gives the same bits.
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of topics.
-    kernel : Kernel, array, "auto" or None, default="auto"
-        Similarity between documents, from `gptm.kernels`; an array is a precomputed one. "auto" takes
-        one term per usable column of the metadata and says so; without metadata, and with None, there
-        is no kernel and the model is `CTM`.
-    inference : {"sampling", "variational", "map"}, default="sampling"
-        As in `CTM`; "map" takes the document means F at their maximum, as the paper does.
-    coregionalization : {"free", "shared", "identity"}, default="free"
-        How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I. Where the strength is
-        not learnt, b is 1 and a free B is the identity.
-    topic_covariance : {"full", "identity"}, default="full"
-        Learn the covariance of topics, or keep it at the identity.
-    learn_kernel : bool, default=True
-        Learn how strong the kernel is, the weights of the terms of a sum, and length-scales and the like that were
-        not given. A term that carries a number, as in `2.0 * kernel` beside others, keeps its weight relative to
-        other such terms. In "map" inference the kernel is always taken as given.
-    fit_mean, init, smoothing, seed_words, seed_weight, n_chains, max_iter, tol, doc_points, doc_tol, random_state,
-    n_jobs, verbose, callback, warm_start
-        As in `CTM`.
+    path : str or path
 
-    Attributes
-    ----------
-    components_, topic_covariance_, mean_, doc_topics_, doc_logits_, doc_variance_, bound_, n_iter_, converged_,
-    stop_reason_, diagnostics_, topic_names_
-        As in `CTM`.
-    kernel_ : Kernel or None
-        The kernel with its parameters as learnt, at a mean variance of one.
-    coregionalization_ : ndarray of shape (n_components, n_components)
-        B: how the kernel acts across topics.
-    doc_means_ : ndarray of shape (n_documents, n_components)
-        F: what the kernel says of the training documents' logits, relative to `mean_`.
-    dual_coef_ : ndarray of shape (n_documents, n_components)
-        alpha, with F = kernel @ alpha.
+    Returns
+    -------
+    GPTM or CTM
 
-    Notes
-    -----
-    The paper's own model is `GPTM(kernel=..., inference="map", coregionalization="identity", fit_mean=False)`; its
-    variants: SI adds `topic_covariance="identity"`, KI takes `kernel=kernels.Identity()`, SI-KI does both.
+    Raises
+    ------
+    ValueError
+        If the file is truncated, not a gptm model, or written by a newer version.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from gptm import GPTM, kernels as k
-    >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
-    >>> years = {"year": [1990, 1991, 2010, 2011] * 5}
-    >>> model = GPTM(n_components=2, kernel=k.RBF("year", length_scale=5.0), random_state=0)
-    >>> theta = model.fit(X, metadata=years).transform(np.zeros((2, 4)), metadata={"year": [1990, 2011]})
-    >>> theta.shape  # documents without a word: what their year says
-    (2, 2)
+    >>> import tempfile, pathlib, numpy as np, gptm
+    >>> X = np.array([[3, 2, 0, 0], [0, 0, 3, 3]] * 5)
+    >>> model = gptm.CTM(n_components=2, random_state=0).fit(X)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.gptm"
+    >>> model.save(path)
+    >>> bool((gptm.load(path).transform(X) == model.transform(X)).all())
+    True
     """
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        kernel: Any = "auto",
-        inference: Literal["sampling", "variational", "map"] = "sampling",
-        coregionalization: Literal["free", "shared", "identity"] = "free",
-        topic_covariance: Literal["full", "identity"] = "full",
-        learn_kernel: bool = True,
-        fit_mean: bool = True,
-        init: Any = "gibbs",
-        smoothing: float = 0.01,
-        seed_words: Mapping[int | str, Sequence[str | int]] | None = None,
-        seed_weight: float = 2.0,
-        n_chains: int = 1,
-        max_iter: int | None = None,
-        tol: float = 3e-4,
-        doc_points: int = 64,
-        doc_tol: float = 1e-7,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-        callback: Callable[[int, Any], Any] | None = None,
-        warm_start: bool = False,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.inference = inference
-        self.coregionalization = coregionalization
-        self.topic_covariance = topic_covariance
-        self.learn_kernel = learn_kernel
-        self.fit_mean = fit_mean
-        self.init = init
-        self.smoothing = smoothing
-        self.seed_words = seed_words
-        self.seed_weight = seed_weight
-        self.n_chains = n_chains
-        self.max_iter = max_iter
-        self.tol = tol
-        self.doc_points = doc_points
-        self.doc_tol = doc_tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.warm_start = warm_start
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("coregionalization", self.coregionalization, ("free", "shared", "identity"))
-        check_truth("learn_kernel", self.learn_kernel)
-
-    @property
-    def _reads_labels(self) -> bool:
-        return isinstance(self.kernel, Kernel) and self.kernel.reads_labels
-
-    @property
-    def _learns_kernel(self) -> bool:
-        return self.learn_kernel and self.inference != "map"
-
-    def _bind_kernel(self, documents: Documents) -> BoundKernel:
-        kernel = resolve_kernel(self.kernel, documents.frame)
-        if kernel is None:
-            return NothingBound(documents.n)
-        return clone(kernel).bind(documents)  # kernel_ must not change with kernel
-
-    def _problem(self, counts: csr_matrix, bound_kernel: BoundKernel, **choices: Any) -> em.Problem:
-        if isinstance(bound_kernel, NothingBound) or not bound_kernel.mean_diagonal() > 0:
-            return super()._problem(
-                counts, bound_kernel
-            )  # no kernel, or one that is zero throughout
-        terms = self._terms(bound_kernel) if self._learns_kernel else None
-        operator = bound_kernel.operator if terms is None else terms.bound.operator
-        return super()._problem(
-            counts, bound_kernel, operator=operator, terms=terms, **self._kernel_choices()
+    stored = read_model(path)
+    if stored.kind not in _KINDS:
+        raise ValueError(
+            f"{os.fspath(path)} holds a {stored.kind!r}, which this version does not know. Upgrade gptm."
         )
-
-    def _kernel_choices(self) -> dict[str, Any]:
-        return {
-            "inference": "map" if self.inference == "map" else "variational",
-            "coregionalization": self.coregionalization,
-            "learn_strength": self._learns_kernel,
-        }
-
-    def _terms(self, bound_kernel: BoundKernel) -> Terms:
-        """What is learnt of the kernel, from where the last fit left it if it is to go on."""
-        terms = Terms.of(bound_kernel)
-        learnt = getattr(self, "kernel_", None) if self.warm_start else None
-        resumed = None if learnt is None else terms.resumed(learnt)
-        return terms if resumed is None else resumed
-
-    def _resumed_kernel(self, problem: em.Problem) -> dict[str, Any]:
-        """The learnt strength in the form that the present choice of B takes."""
-        if not problem.learn_strength or self.kernel_ is None:
-            return {}
-        if problem.coregionalization == "free":
-            return {"B": self.coregionalization_}
-        identity = problem.coregionalization == "identity"
-        reference = np.eye(self.n_components) if identity else self.topic_covariance_
-        return {"strength": float(np.trace(self.coregionalization_) / np.trace(reference))}
-
-    def _store(self, bound_kernel: BoundKernel, problem: em.Problem, result: Outcome) -> None:
-        super()._store(bound_kernel, problem, result)
-        self.kernel_: Kernel | None = (
-            None if isinstance(bound_kernel, NothingBound) else self._bound_kernel.kernel
-        )
-        self._explained = None
-        self.coregionalization_ = result.B
-        self.doc_means_ = result.F
-        self.dual_coef_ = result.alpha
-
-    def _draw(self) -> Draws:
-        """Draws of the posterior from a short chain that starts where this fit has ended, its kernel held."""
-        with computing(self.n_jobs):
-            problem = super()._problem(self._counts, self._bound_kernel, **self._kernel_choices())
-            start = Start.at(problem, self._resume(problem))
-            found = run_sampler(
-                problem, [start], [0], max_iter=SHORT_CHAIN, after_iteration=lambda *_: False
-            )
-        assert found.draws is not None
-        return found.draws
-
-    def _kernel_parameters(self) -> tuple[Array, Array, Array]:
-        return self.coregionalization_, self.dual_coef_, self.doc_means_
-
-    def _read_new(
-        self, X: Any, metadata: Any, counts: csr_matrix, missing_columns: str = "error"
-    ) -> Any:
-        n_documents = counts.shape[0]
-        frame = self._frame(X, metadata, n_documents)
-        if frame is not None and self.kernel_ is not None:
-            columns = self.kernel_.column_names()
-            frame = with_columns(frame, columns, fill=missing_columns == "prior")
-        elif self._bound_kernel.reads_metadata and missing_columns == "error":
-            warn(
-                f"the kernel {self.kernel_!r} reads metadata, but none arrived with these {n_documents} "
-                "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "
-                "cross-validation switch on sklearn.set_config(enable_metadata_routing=True).",
-            )
-        return self._bound_kernel.read(Documents(n_documents, frame, counts, None, self.n_jobs))
-
-    def _prior_of(self, counts: csr_matrix, new: Any) -> Prior:
-        return (
-            self._inferred_jointly(counts, new)[1]
-            if self._joint
-            else super()._prior_of(counts, new)
-        )
-
-    def _inferred_jointly(self, counts: csr_matrix, new: Any) -> tuple[Posterior, Prior]:
-        cross = self._bound_kernel.cross(new, joint=True)
-        parameters = self._parameters()
-        posterior, F = predict.infer_new_jointly(counts, parameters, cross, self.n_jobs)
-        return posterior, predict.prior_around(parameters, F)
-
-    def _theta(self, counts: csr_matrix, new: Any) -> Array:
-        if not self._joint:
-            return super()._theta(counts, new)
-        with computing(self.n_jobs):
-            return expected_theta(self._inferred_jointly(counts, new)[0], self.n_jobs)
-
-    def _prior_kernel(self, frame: pd.DataFrame | None, n_documents: int) -> Array | None:
-        if self.kernel_ is None:
-            return None
-        if frame is None and self._bound_kernel.reads_metadata:
-            raise ValueError(
-                f"sampling needs the metadata that the kernel {self.kernel_!r} reads; pass metadata= with "
-                f"{n_documents} rows."
-            )
-        check_memory(n_documents, self.kernel_)
-        new = self._bound_kernel.read(Documents(n_documents, frame))
-        return self._bound_kernel.own_gram(new, joint=True)
+    try:
+        model = _KINDS[stored.kind](**stored.parameters)
+    except TypeError as error:
+        raise ValueError(
+            f"{os.fspath(path)} is not a complete gptm model ({error}). Save the model again."
+        ) from error
+    model.fitted_ = stored.fitted
+    return model

@@ -1,25 +1,28 @@
 """Fitted arrays as tables for people."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from gptm import metrics
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number
+from gptm._basics.validation import check_choice, check_number
 from gptm.corpus import Corpus
+from gptm.fitted import Fitted
 
 TEXT_LENGTH = 200  # characters of a document that a table shows
 N_SCORED = 10  # words of a topic that its coherence and exclusivity look at
 
 
-def word_names(model: Any, feature_names: Sequence[str] | np.ndarray | None = None) -> np.ndarray:
-    """Names (V,) of the words: those given, or those that the model knows, or the columns' numbers."""
-    V = model.components_.shape[1]
+def word_names(
+    fitted: Fitted, feature_names: Sequence[str] | np.ndarray | None = None
+) -> np.ndarray:
+    """Names (V,) of the words: those given, or those of the fit, or the columns' numbers."""
+    V = fitted.components.shape[1]
     if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
+        feature_names = fitted.vocabulary
     if feature_names is None:
         return np.arange(V)
     names = np.asarray(feature_names, dtype=object)
@@ -28,6 +31,48 @@ def word_names(model: Any, feature_names: Sequence[str] | np.ndarray | None = No
             f"feature_names must name every column of the counts: expected {V}, got {len(names)}."
         )
     return names
+
+
+def topic_numbers(fitted: Fitted, topics: Any) -> list[int]:
+    """Numbers of topics that are given by number or by name, one or several.
+
+    Examples
+    --------
+    >>> from gptm import CTM, Corpus
+    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> model = CTM(2, seed_words={"coffee": ["beans"]}, random_state=0).fit(corpus)
+    >>> topic_numbers(model.fitted_, "coffee"), topic_numbers(model.fitted_, [1, "coffee"])
+    ([0], [1, 0])
+    """
+    names = fitted.topic_names or []
+    single = isinstance(topics, str) or np.ndim(np.asarray(topics, dtype=object)) == 0
+    asked = [topics] if single else list(topics)
+    in_use = [repr(name) for name in names if name is not None]
+    called = f", or called {', '.join(in_use)}" if in_use else ""
+    if not asked:
+        raise ValueError(
+            f"expected at least one topic, from 0 to {fitted.K - 1}{called}; got {topics!r}."
+        )
+    numbers = []
+    for topic in asked:
+        whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
+        if isinstance(topic, str) and topic in names:
+            numbers.append(names.index(topic))
+        elif whole and 0 <= topic < fitted.K:
+            numbers.append(int(topic))
+        else:
+            raise ValueError(
+                f"topics are numbered from 0 to {fitted.K - 1}{called}; got {topic!r}."
+            )
+    return list(dict.fromkeys(numbers))
+
+
+def one_topic(fitted: Fitted, topic: Any) -> int:
+    """The number of a single topic."""
+    numbers = topic_numbers(fitted, topic)
+    if len(numbers) > 1:
+        raise ValueError(f"topic must be one topic; got {topic!r}.")
+    return numbers[0]
 
 
 def topic_shares(doc_topics: Array) -> Array:
@@ -44,16 +89,14 @@ def list_words(weights: Array, names: np.ndarray, n_words: int) -> list[list[str
 
 
 def topic_table(
-    components: Array,
-    share: Array,
-    coherence: Array,
-    names: np.ndarray,
-    n_words: int,
+    fitted: Fitted, n_words: int, feature_names: Sequence[str] | np.ndarray | None = None
 ) -> pd.DataFrame:
     """One row per topic: its words in four orders, two scores, and its share of the corpus.
 
     Words come first and the share last because these are the columns that a narrow print shows.
     """
+    components, share = fitted.components, topic_shares(fitted.proportions)
+    names = word_names(fitted, feature_names)
     orders = {
         "words": components,
         "frex": metrics.frex(components),
@@ -64,17 +107,26 @@ def topic_table(
         name: [", ".join(words) for words in list_words(weights, names, n_words)]
         for name, weights in orders.items()
     }
-    columns["coherence"] = coherence
+    columns["coherence"] = fitted.coherence
     columns["exclusivity"] = metrics.exclusivity(components, N_SCORED)
     columns["share"] = share
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(components), name="topic"))
+    table = pd.DataFrame(columns, index=pd.RangeIndex(len(components), name="topic"))
+    if fitted.topic_names is not None:
+        table.insert(0, "name", [name or "" for name in fitted.topic_names])
+    return table
+
+
+def topic_coherence(fitted: Fitted) -> Array:
+    """(K,) of the topics' most probable words in the training documents."""
+    return np.asarray(metrics.npmi_coherence(fitted.components, fitted.counts, N_SCORED))
 
 
 def document_table(
-    doc_topics: Array, topic: int, n_documents: int, corpus: Corpus | None
+    fitted: Fitted, topic: int, n_documents: int, corpus: Corpus | None
 ) -> pd.DataFrame:
     """The documents with the largest share of a topic, with ids and beginnings of texts if they are known."""
     check_number("n", n_documents, least=1, integer=True)
+    doc_topics = fitted.proportions
     D = len(doc_topics)
     if corpus is not None and (not isinstance(corpus, Corpus) or len(corpus) != D):
         arrived = (
@@ -93,6 +145,15 @@ def document_table(
     if corpus is not None and corpus.texts is not None:
         table["text"] = [text[:TEXT_LENGTH] for text in corpus.texts[rows]]
     return table
+
+
+def correlations(fitted: Fitted, of: Literal["residual", "prior"]) -> pd.DataFrame:
+    """Of the topics' logits: what the kernel leaves, or all variation."""
+    check_choice("of", of, ("residual", "prior"))
+    covariance = fitted.Sigma
+    if of == "prior":
+        covariance = covariance + fitted.bound.mean_diagonal() * fitted.B
+    return correlation_table(covariance)
 
 
 def correlation_table(covariance: Array) -> pd.DataFrame:

@@ -4,81 +4,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from gptm._basics.types import Array
-from gptm.corpus import Corpus
-
-
-def read_counts(estimator: Any, X: Any, *, reset: bool) -> csr_matrix:
-    """Counts as a canonical CSR matrix of floats; `reset` when they are the training counts.
-
-    Sets `n_features_in_` and, for a DataFrame or a corpus, `feature_names_in_`; later matrices must agree.
-    """
-    checks: dict[str, Any] = {
-        "accept_sparse": "csr",
-        "dtype": np.float64,
-        "ensure_non_negative": True,
-    }
-    try:
-        if isinstance(X, Corpus):
-            counts = check_array(X.counts, estimator=estimator, input_name="X", **checks)
-            _agree_on_vocabulary(estimator, X, reset)
-        else:
-            counts = validate_data(estimator, X, reset=reset, **checks)
-    except ValueError as error:
-        raise ValueError(f"{error}\n{_hint(str(error))}") from error
-    # The training counts stay with the model, whatever becomes of the caller's.
-    canonical = csr_matrix(counts, copy=reset)
-    if not (canonical.has_canonical_format and canonical.data.all()):
-        canonical = canonical if reset else canonical.copy()
-        canonical.sum_duplicates()
-        canonical.eliminate_zeros()
-    return canonical
-
-
-def _agree_on_vocabulary(estimator: Any, corpus: Corpus, reset: bool) -> None:
-    """For a corpus what `validate_data` does for arrays and DataFrames."""
-    if reset:
-        estimator.n_features_in_ = corpus.shape[1]
-        if corpus.vocabulary is not None:
-            estimator.feature_names_in_ = corpus.vocabulary
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-        return
-    name, expected = type(estimator).__name__, estimator.n_features_in_
-    if corpus.shape[1] != expected:
-        raise ValueError(
-            f"X has {corpus.shape[1]} features, but {name} expects {expected} features."
-        )
-    fitted = getattr(estimator, "feature_names_in_", None)
-    if fitted is None or corpus.vocabulary is None:
-        return
-    differ = np.flatnonzero(np.asarray(fitted) != corpus.vocabulary)
-    if len(differ):
-        first = differ[0]
-        raise ValueError(
-            f"the features of X are other words than {name} was fitted with: number {first} is "
-            f"{corpus.vocabulary[first]!r}, expected {fitted[first]!r}."
-        )
-
-
-def _hint(message: str) -> str:
-    """What to do about scikit-learn's complaint."""
-    if "egative" in message:
-        return "Expected counts of words, documents x words, none below zero; pass raw counts."
-    if "NaN" in message or "infinity" in message:
-        return "Expected finite counts; put 0 where a word does not occur."
-    if "0 feature" in message or "0 sample" in message:
-        return "Expected a matrix of counts, documents x words, with at least one of each."
-    if "feature" in message:
-        return (
-            "Expected documents x words with the vocabulary of the training counts; use the same vectoriser, or "
-            "Corpus.from_texts(texts, vocabulary=corpus.vocabulary)."
-        )
-    return "Expected a matrix of counts, documents x words, or a gptm.Corpus."
 
 
 def is_real(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gptm import __version__
+from gptm._basics.version import VERSION
 from gptm.cli import demo_command as demo
 from gptm.cli import effects_command as effects
 from gptm.cli import fit_command as fit
@@ -90,7 +90,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"gptm {__version__}")
+        typer.echo(f"gptm {VERSION}")
         raise typer.Exit
 
 

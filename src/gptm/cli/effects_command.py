@@ -1,6 +1,6 @@
 """`gptm effects`: what each term of the kernel says about each topic."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,9 @@ from gptm.cli.kernel_terms import Term, terms
 from gptm.cli.read_documents import check_table, model_file, write_table
 from gptm.cli.session import Session, UsageError
 from gptm.cli.text_tables import print_table
+
+if TYPE_CHECKING:
+    from gptm.model import GPTM
 
 _MEANING = (
     "contrast: how far the term lifts the topic's logit above the average document's; "
@@ -53,7 +56,8 @@ def effects(
     places, against = _places("--at", at), _places("--versus", versus)
     check_table(output, inputs=[model])
     with model_file(model) as path:
-        from gptm.storage.model_file import load, read_header
+        from gptm.model import load
+        from gptm.storage import read_header
 
         fitted, header = load(path), read_header(path)
     fitted.set_params(n_jobs=session.jobs)
@@ -82,15 +86,15 @@ def effects(
     session.say(f"\n{_DIFFERENCE if against else _MEANING}")
 
 
-def _topics(fitted: Any, given: list[str] | None) -> list[int] | None:
+def _topics(fitted: "GPTM", given: list[str] | None) -> list[int] | None:
     """Numbers of the topics that were named; digits are a number unless a topic is called so."""
     if not given:
         return None
-    from gptm.starts.seed_words import topic_numbers
+    from gptm.tables import topic_numbers
 
     names = fitted.topic_names_ or ()
     asked = [int(one) if one not in names and one.isdecimal() else one for one in given]
-    return topic_numbers(fitted, asked)
+    return topic_numbers(fitted.fitted_, asked)
 
 
 def _chosen(known_terms: list[Term], term: str | None, named: list[str]) -> list[Term]:

@@ -4,7 +4,7 @@ import shlex
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from gptm.cli.progress_bars import fitting
 from gptm.cli.read_documents import check_output, read_training
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 from gptm.cli.text_tables import readable, topic_rows
+
+if TYPE_CHECKING:
+    from gptm.model import GPTM
 
 _KEEPING = "Model file"
 _STEP = 60  # characters of a command, beyond which its explanation is not aligned with the others
@@ -70,7 +73,7 @@ def fit(
     reading = read_training(session, file, settings, words, choices["kernel"], keep_texts)
     tell_reading(session, reading)
 
-    from gptm import GPTM
+    from gptm.model import GPTM
 
     with fitting(session, "fitting", model.max_iter, model.tol) as callback:
         fitted = GPTM(
@@ -96,7 +99,7 @@ def _beside(file: str) -> str:
 
 
 def _save(
-    model: Any,
+    model: "GPTM",
     target: str,
     reading: Any,
     text: str | None,
@@ -104,7 +107,6 @@ def _save(
     keep_corpus: bool,
 ) -> None:
     from gptm.files.table_columns import named
-    from gptm.storage.model_file import save_model
 
     columns = reading.columns
     order = named(text, columns.text, "--text") if columns.text else ()
@@ -119,11 +121,11 @@ def _save(
         },
     }
     if target != "-":
-        save_model(model, target, **kept)
+        model.save(target, **kept)
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.gptm"
-        save_model(model, path, **kept)
+        model.save(path, **kept)
         sys.stdout.buffer.write(path.read_bytes())
         sys.stdout.flush()
 
@@ -136,7 +138,7 @@ def tell_reading(session: Session, reading: Any) -> None:
 
 
 def _conclude(
-    session: Session, model: Any, reading: Any, again: str, target: str, interrupted: bool
+    session: Session, model: "GPTM", reading: Any, again: str, target: str, interrupted: bool
 ) -> None:
     table = model.topics(8)
     state = (
@@ -180,7 +182,7 @@ def chain_sentence(table: Any) -> str:
     return f"effective draws: {', '.join(parts)}"
 
 
-def summary(model: Any, reading: Any, target: str, state: str) -> dict[str, Any]:
+def summary(model: "GPTM", reading: Any, target: str, state: str) -> dict[str, Any]:
     """What --json says after a fit."""
     n, V = reading.corpus.shape
     return {

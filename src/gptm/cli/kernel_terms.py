@@ -1,7 +1,10 @@
 """What the terms of a model's kernel read, for the commands that ask about it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gptm.model import GPTM
 
 
 @dataclass(frozen=True)
@@ -15,12 +18,12 @@ class Term:
     numbers: frozenset[str]
 
 
-def terms(fitted: Any) -> list[Term]:
+def terms(fitted: "GPTM") -> list[Term]:
     """The terms of a fitted model's kernel."""
     from gptm.kernels.weighted_terms import terms_of
 
     found = []
-    for label, bound in zip(fitted.terms_, terms_of(fitted._bound_kernel), strict=True):
+    for label, bound in zip(fitted.terms_, terms_of(fitted.fitted_.bound), strict=True):
         settings = bound.settings(1)
         shown = {} if settings is None else {str(name): settings[name] for name in settings}
         levels = {

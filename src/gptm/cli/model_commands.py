@@ -24,7 +24,7 @@ def topics(
         raise UsageError(f"--by expects words, frex, lift or score; got {by!r}.")
     check_table(output, inputs=[model])
     with model_file(model) as path:
-        from gptm.storage.model_file import load
+        from gptm.model import load
 
         table = load(path).set_params(n_jobs=session.jobs).topics(words)
     if write_table(session, table.rename_axis("topic").reset_index(), output):
@@ -37,7 +37,8 @@ def topics(
 def info(session: Session, model: o.Model) -> None:
     """What a model's file holds: the model, its settings, and the documents that came along."""
     with model_file(model) as path:
-        from gptm.storage.model_file import load, load_attached, read_header
+        from gptm.model import load
+        from gptm.storage import load_attached, read_header
 
         header, fitted, attached = read_header(path), load(path), load_attached(path)
     corpus = attached.corpus

@@ -45,7 +45,8 @@ def report(
     if scores is not None:
         check_file(scores)
     with model_file(model) as path:
-        from gptm.storage.model_file import load, load_attached
+        from gptm.model import load
+        from gptm.storage import load_attached
 
         fitted, attached = load(path), load_attached(path)
     fitted.set_params(n_jobs=session.jobs)

@@ -46,7 +46,8 @@ def evaluate(
     corpus = reading.corpus
     if choices["kernel"] == "auto" and not _has_side_information(reading):
         raise ValueError(f"{file} holds nothing but texts. {_NOTHING_TO_COMPARE}")
-    from gptm import CTM, GPTM, compare
+    from gptm.model import CTM, GPTM
+    from gptm.selection import compare
 
     run: dict[str, Any] = {"random_state": session.seed, "n_jobs": session.jobs}
     models = {
@@ -109,7 +110,8 @@ def search(
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
     check_table(output, inputs=[file, *file_options.files(), *word_options.files()])
     corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus
-    from gptm import GPTM, search_components
+    from gptm.model import GPTM
+    from gptm.selection import search_components
 
     with counting(session, "fitting", folds * len(set(sizes))):
         found = search_components(

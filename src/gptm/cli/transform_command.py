@@ -1,7 +1,7 @@
 """`gptm transform`: the topics of new documents."""
 
 import sys
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +15,9 @@ from gptm.cli.read_documents import (
     write_table,
 )
 from gptm.cli.session import Session, UsageError
+
+if TYPE_CHECKING:
+    from gptm.model import GPTM
 
 _MOST_NAMED = 5  # names of a category in a warning
 
@@ -43,7 +46,8 @@ def transform(
     check_table(output, to, inputs=[model, file, *file_options.files()])
     check_file(file)
     with model_file(model) as path:
-        from gptm.storage.model_file import load, read_header
+        from gptm.model import load
+        from gptm.storage import read_header
 
         fitted, header = load(path), read_header(path)
     reading = _read(session, fitted, header, file, file_options.settings())
@@ -69,7 +73,7 @@ def transform(
 
 def _read(
     session: Session,
-    fitted: Any,
+    fitted: "GPTM",
     header: dict[str, Any],
     file: str,
     settings: dict[str, Any],
@@ -98,7 +102,7 @@ def _read(
     return reading
 
 
-def _kinds(fitted: Any, trained: dict[str, Any], given: dict[str, str] | None) -> dict[str, str]:
+def _kinds(fitted: "GPTM", trained: dict[str, Any], given: dict[str, str] | None) -> dict[str, str]:
     """Kinds of the columns that matter now: what the kernel reads, and the ids where the file has them."""
     kernel = getattr(fitted, "kernel_", None)
     matter = {*(() if kernel is None else kernel.column_names()), trained.get("id")}
@@ -126,13 +130,13 @@ def _tell_unknown(session: Session, report: Any) -> None:
         )
 
 
-def _tell_unseen(session: Session, fitted: Any, metadata: Any) -> None:
+def _tell_unseen(session: Session, fitted: "GPTM", metadata: Any) -> None:
     """Warn of names in a category that no training document has: the kernel says nothing of them."""
     if getattr(fitted, "kernel_", None) is None or metadata is None:
         return
     from gptm.effects.column_values import unseen_levels
 
-    for one in unseen_levels(fitted._bound_kernel, metadata):
+    for one in unseen_levels(fitted.fitted_.bound, metadata):
         names, levels = one.described(_MOST_NAMED)
         session.warn(
             f"{one.rows:,} of {len(metadata):,} documents have a {one.column} never seen in training: {names}. Its "

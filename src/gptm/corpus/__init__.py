@@ -1,7 +1,19 @@
 """Documents: counts of words, their vocabulary, metadata and ids, whichever way they came in."""
 
-from gptm.corpus.corpus import Corpus
-from gptm.corpus.stop_words import LANGUAGES
-from gptm.corpus.words import Words
+from typing import TYPE_CHECKING
+
+from gptm._basics.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from gptm.corpus.corpus import Corpus
+    from gptm.corpus.stop_words import LANGUAGES
+    from gptm.corpus.words import Words
 
 __all__ = ["LANGUAGES", "Corpus", "Words"]
+
+_HOMES = {
+    "Corpus": "gptm.corpus.corpus",
+    "LANGUAGES": "gptm.corpus.stop_words",
+    "Words": "gptm.corpus.words",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

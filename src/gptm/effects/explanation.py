@@ -10,9 +10,8 @@ import numpy as np
 from scipy.special import softmax
 
 from gptm._basics.types import Array
+from gptm.fitted import Draws, Part
 from gptm.inference.contrasts import contrasts
-from gptm.inference.sampling.kept import Draws
-from gptm.inference.sampling.state import Part
 from gptm.kernels import BoundKernel
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Features, Placement

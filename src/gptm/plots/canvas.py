@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from gptm._basics.types import Array
+from gptm.model import GPTM
 from gptm.tables import list_words, word_names
 
 # Okabe and Ito's colours, which all kinds of colour vision tell apart; without yellow, faint on white.
@@ -73,14 +74,14 @@ def as_dates(axis: Any) -> None:
 
 
 def topic_labels(
-    model: Any, n_words: int = 3, feature_names: Sequence[str] | None = None
+    model: GPTM, n_words: int = 3, feature_names: Sequence[str] | None = None
 ) -> list[str]:
     """Topics by the users' names or their most probable words; by number where there are none, or the same twice."""
     K = len(model.components_)
     if feature_names is None and getattr(model, "feature_names_in_", None) is None:
         labels = [f"topic {i}" for i in range(K)]
     else:
-        words = list_words(model.components_, word_names(model, feature_names), n_words)
+        words = list_words(model.components_, word_names(model.fitted_, feature_names), n_words)
         labels = [", ".join(own) for own in words]
     given = getattr(model, "topic_names_", None) or [None] * K
     labels = [name or label for name, label in zip(given, labels, strict=True)]

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
+from gptm.model import GPTM
 from gptm.plots.canvas import COLORS, SMALL, new_axes, topic_labels
 
 TOGETHER: dict[str, Any] = {"color": COLORS[0], "ls": "-"}
@@ -17,7 +18,7 @@ LARGEST = 2300.0  # area of the largest disc, in square points
 
 
 def plot_topic_correlations(
-    model: Any,
+    model: GPTM,
     threshold: float = 0.2,
     *,
     of: Literal["residual", "prior"] = "residual",

@@ -11,6 +11,7 @@ from gptm._basics.types import Array
 from gptm._basics.validation import check_choice
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import as_frame, column, is_date, is_number, level_names, numbers
+from gptm.model import GPTM
 from gptm.plots.canvas import (
     COLOR_MAP,
     COLORS,
@@ -21,7 +22,7 @@ from gptm.plots.canvas import (
     tidy,
     topic_labels,
 )
-from gptm.starts.seed_words import topic_numbers
+from gptm.tables import topic_numbers
 
 FEW = 6  # different whole numbers that are taken for categories
 
@@ -35,7 +36,7 @@ class Coloring(NamedTuple):
 
 
 def plot_documents(
-    model: Any,
+    model: GPTM,
     color: Any = None,
     *,
     metadata: Any = None,
@@ -94,7 +95,7 @@ def plot_documents(
     return ax
 
 
-def _positions(model: Any, of: str | None) -> Array:
+def _positions(model: GPTM, of: str | None) -> Array:
     """(D, K) means or logits; what all topics share says nothing and is taken out."""
     has_kernel = getattr(model, "kernel_", None) is not None
     if of is not None:
@@ -122,14 +123,14 @@ def _principal_plane(positions: Array) -> tuple[Array, Array, Array]:
     return centred @ directions, shares, directions
 
 
-def _read_colors(model: Any, color: Any, metadata: Any, labels: list[str]) -> Coloring:
+def _read_colors(model: GPTM, color: Any, metadata: Any, labels: list[str]) -> Coloring:
     D = len(model.doc_logits_)
     if color is None:
         largest = model.doc_topics_.argmax(1)
         return Coloring("largest topic", np.array(labels, dtype=object)[largest], "classes")
     named = isinstance(color, str) and color in (getattr(model, "topic_names_", None) or ())
     if named or (np.ndim(color) == 0 and not isinstance(color, str)):
-        (topic,) = topic_numbers(model, color)
+        (topic,) = topic_numbers(model.fitted_, color)
         return Coloring(f"share of {labels[topic]}", model.doc_topics_[:, topic], "shares")
     if isinstance(color, str):
         if isinstance(metadata, Corpus):

@@ -9,10 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.validation import check_choice, check_number
 from gptm.kernels import Sum
+from gptm.model import GPTM
 from gptm.plots.canvas import topic_labels
 from gptm.plots.curves import VALUE_LABELS, draw_curves, draw_surface
 from gptm.plots.ranks import draw_documents, draw_levels
-from gptm.starts.seed_words import topic_numbers
+from gptm.tables import topic_numbers
 
 CURVES = 6  # topics, where none are named: as many as there are colours
 POINTS = 200  # along a column, so that curves look smooth
@@ -22,7 +23,7 @@ _FIXED = {"term", "topic"} | {v + end for v in _VALUES for end in ("", "_low", "
 
 
 def plot_topics_over_time(
-    model: Any,
+    model: GPTM,
     column: str | None = None,
     topics: Any = None,
     level: float = 0.9,
@@ -68,7 +69,7 @@ def plot_topics_over_time(
     terms = check_terms(model)
     check_number("n_points", n_points, least=2, integer=True)
     if topics is not None:
-        topics = topic_numbers(model, topics)
+        topics = topic_numbers(model.fitted_, topics)
     table, column = _table_along(model, terms, column, level=level, n_points=n_points)
     shown = _choose(table, "share", topics, model, CURVES)
     labels = topic_labels(model, 3, feature_names)
@@ -76,7 +77,7 @@ def plot_topics_over_time(
 
 
 def plot_effects(
-    model: Any,
+    model: GPTM,
     term: str | int,
     topics: Any = None,
     kind: Literal["contrast", "share"] = "contrast",
@@ -128,7 +129,7 @@ def plot_effects(
     check_choice("kind", kind, _VALUES)
     check_terms(model)
     if topics is not None:
-        topics = topic_numbers(model, topics)
+        topics = topic_numbers(model.fitted_, topics)
     if _reads_one_column(model, term):
         options = {"n_points": POINTS} | options
     table = model.effects(term, level=level, **options)
@@ -145,7 +146,7 @@ def plot_effects(
 
 
 def _draw(
-    model: Any, table: pd.DataFrame, topics: Any, kind: str, labels: list[str], ax: Any
+    model: GPTM, table: pd.DataFrame, topics: Any, kind: str, labels: list[str], ax: Any
 ) -> Any:
     """The picture that suits the columns of a table of effects."""
     columns = _columns(table)
@@ -185,7 +186,7 @@ def _draw(
     )
 
 
-def check_terms(model: Any) -> list[str]:
+def check_terms(model: GPTM) -> list[str]:
     """The names of the terms of a fitted model's kernel."""
     check_is_fitted(model)
     terms = [str(term) for term in getattr(model, "terms_", ())]
@@ -198,7 +199,7 @@ def check_terms(model: Any) -> list[str]:
 
 
 def _table_along(
-    model: Any, terms: list[str], column: str | None, **options: Any
+    model: GPTM, terms: list[str], column: str | None, **options: Any
 ) -> tuple[pd.DataFrame, str]:
     """Effects of the first term along the column, or along the first column of dates, else of numbers; that column.
 
@@ -223,9 +224,10 @@ def _table_along(
     )
 
 
-def _candidates(model: Any, terms: list[str], column: str | None) -> list[str]:
+def _candidates(model: GPTM, terms: list[str], column: str | None) -> list[str]:
     """The terms that may have a curve along the column, by what the kernel says of itself."""
     kernel = model.kernel_
+    assert kernel is not None
     parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
     if len(parts) != len(terms):
         return terms
@@ -237,7 +239,7 @@ def _candidates(model: Any, terms: list[str], column: str | None) -> list[str]:
     ]
 
 
-def _reads_one_column(model: Any, term: str | int) -> bool:
+def _reads_one_column(model: GPTM, term: str | int) -> bool:
     """Whether a term, by its name, number or column, is a curve or a row of categories; a map has points enough."""
     kernel = getattr(model, "kernel_", None)
     parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
@@ -275,16 +277,16 @@ def _range(values: pd.Series) -> float:
     return float(np.ptp(values.to_numpy(dtype=np.float64)))
 
 
-def _choose(table: pd.DataFrame, value: str, topics: Any, model: Any, n: int) -> list[int]:
+def _choose(table: pd.DataFrame, value: str, topics: Any, model: GPTM, n: int) -> list[int]:
     """The topics asked for, or the n that move most, ordered by where they are highest."""
     if topics is not None:
-        return topic_numbers(model, topics)
+        return topic_numbers(model.fitted_, topics)
     groups = {int(topic): group[value] for topic, group in table.groupby("topic")}
     most = sorted(groups, key=lambda topic: -_range(groups[topic]))[:n]
     return sorted(most, key=lambda topic: int(np.argmax(groups[topic].to_numpy())))
 
 
-def _choose_one(table: pd.DataFrame, value: str, topics: Any, model: Any, what: str) -> int:
+def _choose_one(table: pd.DataFrame, value: str, topics: Any, model: GPTM, what: str) -> int:
     shown = _choose(table, value, topics, model, 1)
     if len(shown) != 1:
         raise ValueError(

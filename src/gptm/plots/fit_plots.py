@@ -1,16 +1,16 @@
 """How a fit went, and how many topics to fit."""
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from gptm.model import GPTM
 from gptm.plots.canvas import COLORS, SMALL, new_axes, tidy
-from gptm.selection import ComponentSearch
-from gptm.selection.score_tables import common_folds
 
 
-def plot_bound(model: Any, *, ax: Any = None) -> Any:
+def plot_bound(model: GPTM, *, ax: Any = None) -> Any:
     """How a fit went, per word: the log-density after each sweep, or the lower bound after each iteration of EM.
 
     Parameters
@@ -51,7 +51,23 @@ def plot_bound(model: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def plot_components(search: ComponentSearch, *, ax: Any = None) -> Any:
+@runtime_checkable
+class ScoredSizes(Protocol):
+    """Scores of numbers of topics, as `gptm.search_components` returns them."""
+
+    @property
+    def observed(self) -> float: ...
+    @property
+    def table(self) -> pd.DataFrame: ...
+    @property
+    def best(self) -> int: ...
+    @property
+    def lowest(self) -> int: ...
+    @property
+    def n_folds(self) -> int: ...
+
+
+def plot_components(search: ScoredSizes, *, ax: Any = None) -> Any:
     """Perplexity against the number of topics, from `gptm.search_components`; the same as `search.plot(ax)`.
 
     Parameters
@@ -74,7 +90,7 @@ def plot_components(search: ComponentSearch, *, ax: Any = None) -> Any:
     >>> ax.get_xlabel()
     'number of topics'
     """
-    if not isinstance(search, ComponentSearch):
+    if not isinstance(search, ScoredSizes):
         raise ValueError(
             "plot_components draws what gptm.search_components returns; got an object of type "
             f"{type(search).__name__}."
@@ -83,8 +99,8 @@ def plot_components(search: ComponentSearch, *, ax: Any = None) -> Any:
     table, best, lowest = search.table, search.best, search.lowest
     sizes, mean = table.index.to_numpy(), table["perplexity"]
     error = table["standard_error"].fillna(0.0)
-    n_folds = len(common_folds(search.folds)) // len(table)
-    what = f"mean and standard error, {n_folds} folds" if n_folds > 1 else "one split"
+    many = search.n_folds > 1
+    what = f"mean and standard error, {search.n_folds} folds" if many else "one split"
     curve = ax.errorbar(sizes, mean, yerr=error, color=COLORS[0], marker="o", capsize=4, label=what)
     ring: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "markeredgewidth": 1.8}
     what = f"lowest: {lowest} topics"

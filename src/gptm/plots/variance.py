@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.effects.explaining import UNEXPLAINED
+from gptm.effects.effect_tables import UNEXPLAINED
+from gptm.model import GPTM
 from gptm.plots.canvas import (
     GREY,
     SMALL,
@@ -18,13 +19,13 @@ from gptm.plots.canvas import (
 )
 from gptm.plots.effect_plots import check_terms
 from gptm.plots.ranks import around
-from gptm.starts.seed_words import topic_numbers
+from gptm.tables import topic_numbers
 
 _ROW = 0.34  # inches
 
 
 def plot_variance_explained(
-    model: Any,
+    model: GPTM,
     topics: Any = None,
     *,
     level: float = 0.9,
@@ -66,7 +67,7 @@ def plot_variance_explained(
         return _overall(table[table["topic"] == "all"], ax)
     K = len(model.components_)
     shown = list(range(K)) if isinstance(topics, str) and topics == "all" else None
-    shown = topic_numbers(model, topics) if shown is None else shown
+    shown = topic_numbers(model.fitted_, topics) if shown is None else shown
     table = table[table["topic"] != "all"].astype({"topic": int})
     return _by_topic(table, terms, shown, topic_labels(model, 3, feature_names), ax)
 

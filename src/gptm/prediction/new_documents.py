@@ -1,7 +1,6 @@
 """New documents: what the kernel expects of them, then what their words say."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -9,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
+from gptm.fitted import Fitted
 from gptm.inference.em.bound import LOG_2PI
 from gptm.inference.em.document_step import (
     Posterior,
@@ -38,31 +38,20 @@ _NOISE = 1e-12  # of a value: near the top, rounding must not pass for a fall
 _ROUNDING = 1e-10  # of the largest eigenvalue of B: what is less than that is none
 
 
-class Parameters(NamedTuple):
-    """What prediction needs of a fitted model."""
-
-    beta_T: Array  # (V, K)
-    mu: Array  # (K,)
-    Sigma: Array  # (K, K)
-    B: Array  # (K, K)
-    alpha: Array  # (D, K)
-    F: Array  # (D, K) 𝒦 alpha
-
-
-def predicted_prior(parameters: Parameters, cross: Cross, n: int) -> Prior:
+def predicted_prior(fitted: Fitted, cross: Cross, n: int) -> Prior:
     """Prior of eta for each of n new documents alone, F_* integrated out."""
-    basis = diagonalise(parameters.Sigma, parameters.B)
+    basis = diagonalise(fitted.Sigma, fitted.B)
     if not basis.b.any():  # no kernel, or one that says nothing
-        mean = np.broadcast_to(parameters.mu, (n, len(parameters.mu)))
+        mean = np.broadcast_to(fitted.mu, (n, len(fitted.mu)))
         return Prior(mean, basis.T, np.ones_like(basis.b))
-    mean = parameters.mu + cross.mean(parameters.alpha, parameters.F)
+    mean = fitted.mu + cross.mean(fitted.alpha, fitted.F)
     return Prior(mean, basis.T, 1.0 / (1.0 + cross.variance(basis.b)))
 
 
-def prior_around(parameters: Parameters, F: Array) -> Prior:
+def prior_around(fitted: Fitted, F: Array) -> Prior:
     """Prior of eta for documents whose F is given."""
-    basis = diagonalise(parameters.Sigma, parameters.B)
-    return Prior(parameters.mu + F, basis.T, np.ones_like(parameters.mu))
+    basis = diagonalise(fitted.Sigma, fitted.B)
+    return Prior(fitted.mu + F, basis.T, np.ones_like(fitted.mu))
 
 
 def infer_new(
@@ -90,29 +79,29 @@ def theta_of_new(
 
 
 def infer_new_jointly(
-    counts: csr_matrix, parameters: Parameters, cross: Cross, n_jobs: int | None
+    counts: csr_matrix, fitted: Fitted, cross: Cross, n_jobs: int | None
 ) -> tuple[Posterior, Array]:
     """Posterior and F_* of new documents by the corrected eq. 20, until both stand still.
 
     F_* - F_bar solves the training equation with the conditional kernel and lam - F_bar. The paper's
     procedure: documents of one batch pull on each other.
     """
-    n, K = counts.shape[0], len(parameters.mu)
+    n, K = counts.shape[0], len(fitted.mu)
     operator = cross.conditional()
-    basis: Basis = diagonalise(parameters.Sigma, parameters.B)
-    F_bar = cross.mean(parameters.alpha, parameters.F)
+    basis: Basis = diagonalise(fitted.Sigma, fitted.B)
+    F_bar = cross.mean(fitted.alpha, fitted.F)
     shared = np.ones(K)
-    posterior = prior_start(Prior(parameters.mu + F_bar, basis.T, shared))
+    posterior = prior_start(Prior(fitted.mu + F_bar, basis.T, shared))
 
     def update(x: Array) -> tuple[Array, float]:
         """F_* - F_bar and its dual for the documents' optimum under those in x, and the bound at x."""
         nonlocal posterior
         G, alpha = x
-        prior = Prior(parameters.mu + F_bar + G, basis.T, shared)
+        prior = Prior(fitted.mu + F_bar + G, basis.T, shared)
         posterior, statistics = infer_documents(
             counts,
             prior,
-            parameters.beta_T,
+            fitted.beta_T,
             posterior,
             max_inner=MAX_INNER,
             tol=_JOINT_INNER_TOL,
@@ -121,7 +110,7 @@ def infer_new_jointly(
         value = float(statistics.terms.sum()) + _log_joint(posterior, prior, G, alpha, basis)
         above = posterior.lam - F_bar
         view = view_logits(operator, above)
-        means = solve_means(operator, view, parameters.mu, basis)
+        means = solve_means(operator, view, fitted.mu, basis)
         alpha = dual_coefficients(residuals(view, means), means)
         image = np.stack([document_means(view, means), alpha])
         return image, value
@@ -137,28 +126,28 @@ def infer_new_jointly(
 
 
 def held_out_bounds(
-    counts: csr_matrix, parameters: Parameters, cross: Cross, n_jobs: int | None
+    counts: csr_matrix, fitted: Fitted, cross: Cross, n_jobs: int | None
 ) -> tuple[float, float]:
     """Bound of log p(w | F_*), and log p(F_* | F), with F_* adapted to the words (eqs 24 and 23).
 
     The second is a density: it depends on the scale of the kernel. A singular one has it on its own range, and so has
     a singular B.
     """
-    n, K = counts.shape[0], len(parameters.mu)
-    posterior, F_new = infer_new_jointly(counts, parameters, cross, n_jobs)
-    basis = diagonalise(parameters.Sigma, parameters.B)
-    prior = prior_around(parameters, F_new)
+    n, K = counts.shape[0], len(fitted.mu)
+    posterior, F_new = infer_new_jointly(counts, fitted, cross, n_jobs)
+    basis = diagonalise(fitted.Sigma, fitted.B)
+    prior = prior_around(fitted, F_new)
     posterior, statistics = infer_documents(
         counts,
         prior,
-        parameters.beta_T,
+        fitted.beta_T,
         posterior,
         max_inner=MAX_INNER,
         tol=_HELD_OUT_TOL,
         n_jobs=n_jobs,
     )
     operator = cross.conditional()
-    G = F_new - cross.mean(parameters.alpha, parameters.F)
+    G = F_new - cross.mean(fitted.alpha, fitted.F)
     rest = _log_joint(posterior, prior, np.zeros_like(G), np.zeros_like(G), basis)
     constants = n * (np.linalg.slogdet(basis.T)[1] + 0.5 * K)
     conditional = float(statistics.terms.sum()) + rest + float(constants)
@@ -166,7 +155,7 @@ def held_out_bounds(
     log_det_kernel, rank = operator.log_pseudo_determinant()
     if rank == 0:  # no kernel, or nothing left open: F_* is F_bar
         return conditional, 0.0
-    values = np.linalg.eigvalsh(parameters.B)
+    values = np.linalg.eigvalsh(fitted.B)
     values = values[values > _ROUNDING * values[-1]]
     log_det_B, rank_B = np.log(values).sum(), len(values)
     log_prior = -0.5 * (rank_B * log_det_kernel + rank * (log_det_B + rank_B * LOG_2PI))

@@ -3,10 +3,15 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import softmax
 
 from gptm._basics.types import Array
+from gptm.corpus import Corpus
+from gptm.fitted import Fitted
+from gptm.kernels import Documents
+from gptm.kernels.kernel import check_memory
 from gptm.operators import Spectral
 
 
@@ -41,6 +46,34 @@ def sample_documents(
         probability = proportions @ beta
         rows.append(csr_matrix(rng.multinomial(length, probability / probability.sum())))
     return vstack(rows, format="csr"), Latent(F, eta, theta)
+
+
+def draw_corpus(
+    fitted: Fitted, lengths: np.ndarray, frame: pd.DataFrame | None, rng: np.random.RandomState
+) -> tuple[Corpus, Latent]:
+    """Documents of the given lengths and metadata, drawn from a fitted model."""
+    counts, latent = sample_documents(
+        fitted.components,
+        fitted.mu,
+        fitted.Sigma,
+        lengths=lengths,
+        B=fitted.B,
+        Kxx=_prior_kernel(fitted, frame, len(lengths)),
+        rng=rng,
+    )
+    return Corpus(counts, fitted.vocabulary, metadata=frame), latent
+
+
+def _prior_kernel(fitted: Fitted, frame: pd.DataFrame | None, n: int) -> Array | None:
+    """(n, n) the kernel between documents with these metadata."""
+    if fitted.kernel is None:
+        return None
+    if frame is None and fitted.bound.reads_metadata:
+        raise ValueError(
+            f"sampling needs the metadata that the kernel {fitted.kernel!r} reads; pass metadata= with {n} rows."
+        )
+    check_memory(n, fitted.kernel)
+    return fitted.bound.own_gram(fitted.bound.read(Documents(n, frame)), joint=True)
 
 
 def _sample_F(Kxx: Array, B: Array, rng: np.random.RandomState) -> Array:

@@ -8,12 +8,13 @@ import numpy as np
 from gptm import kernels as k
 from gptm.corpus.metadata import parse_days
 from gptm.kernels.algebra import Product, Scaled, Sum
+from gptm.model import GPTM
 from gptm.report.json_values import clean_text, readable
 
 _DAYS_IN_YEAR = 365.2425
 
 
-def kernel_sentences(model: Any) -> list[str]:
+def kernel_sentences(model: GPTM) -> list[str]:
     """One sentence per term of the fitted kernel; none without a kernel.
 
     Examples
@@ -31,7 +32,7 @@ def kernel_sentences(model: Any) -> list[str]:
     kernel = getattr(model, "kernel_", None)
     if kernel is None:
         return []
-    dates = _date_columns(getattr(model, "_bound_kernel", None))
+    dates = _date_columns(model.fitted_.bound)
     return [_sentence(term, dates) for term in _terms(kernel)]
 
 

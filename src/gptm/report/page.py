@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gptm._basics.atomic_files import replace_file
+from gptm.model import GPTM
 from gptm.report.page_data import report_data
 
 _STYLE = "page.css"
@@ -30,7 +31,7 @@ _SCRIPTS = (
 
 
 def model_report(
-    model: Any,
+    model: GPTM,
     path: str | os.PathLike[str],
     *,
     corpus: Any = None,

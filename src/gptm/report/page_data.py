@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-import gptm
 from gptm import metrics, tables
 from gptm._basics.types import Array
+from gptm._basics.version import VERSION
+from gptm.model import GPTM
 from gptm.report.json_values import clean_text, counted, fixed, rounded
 from gptm.report.kernel_words import kernel_code, kernel_sentences
 from gptm.report.layout import graph_layout
@@ -29,7 +30,7 @@ LABEL_WORDS, LABEL_LAMBDA = 3, 0.6  # words that name a topic, by relevance
 
 
 def report_data(
-    model: Any,
+    model: GPTM,
     *,
     corpus: Any = None,
     texts: Sequence[str] | None = None,
@@ -78,7 +79,7 @@ def report_data(
     heading = title or f"{counted(len(topics), 'topic')} in {counted(len(theta), 'document')}"
     return {
         "title": clean_text(heading),
-        "generator": f"gptm {gptm.__version__}",
+        "generator": f"gptm {VERSION}",
         "overview": _overview(model, corpus, scores, len(rows)),
         "topics": topics,
         "words": _vocabulary(model.components_, names, share),
@@ -89,11 +90,11 @@ def report_data(
     }
 
 
-def _words(model: Any, corpus: Any) -> list[str]:
+def _words(model: GPTM, corpus: Any) -> list[str]:
     known = None if corpus is None else corpus.vocabulary
     if getattr(model, "feature_names_in_", None) is not None:
         known = None
-    return [clean_text(word, 60) for word in tables.word_names(model, known)]
+    return [clean_text(word, 60) for word in tables.word_names(model.fitted_, known)]
 
 
 def _labels(n: int, texts: Sequence[str] | None, ids: np.ndarray | None) -> list[str]:
@@ -105,7 +106,7 @@ def _labels(n: int, texts: Sequence[str] | None, ids: np.ndarray | None) -> list
     return [f"document {row}" for row in range(n)]
 
 
-def _overview(model: Any, corpus: Any, scores: Any, n_shown: int) -> dict[str, Any]:
+def _overview(model: GPTM, corpus: Any, scores: Any, n_shown: int) -> dict[str, Any]:
     n_documents, n_topics = model.doc_topics_.shape
     kernel = getattr(model, "kernel_", None)
     return {
@@ -129,7 +130,7 @@ def _overview(model: Any, corpus: Any, scores: Any, n_shown: int) -> dict[str, A
     }
 
 
-def _diagnostics(model: Any) -> list[dict[str, Any]]:
+def _diagnostics(model: GPTM) -> list[dict[str, Any]]:
     """Effective draws and R-hat of a sampler, by kind of quantity."""
     if model.diagnostics_ is None:
         return []
@@ -198,7 +199,7 @@ def _share_name(name: Any) -> str:
     return f"{100 * number if number < 1 else number:g} % seen"
 
 
-def _topics(model: Any, names: list[str], share: Array) -> list[dict[str, Any]]:
+def _topics(model: GPTM, names: list[str], share: Array) -> list[dict[str, Any]]:
     beta = model.components_
     table = model.topics(1, feature_names=names)
     overall = share @ beta
@@ -253,7 +254,7 @@ def _vocabulary(beta: Array, names: list[str], share: Array) -> dict[str, Any]:
     }
 
 
-def _correlations(model: Any) -> dict[str, Any]:
+def _correlations(model: GPTM) -> dict[str, Any]:
     matrix = model.topic_correlations().to_numpy()
     places = graph_layout(matrix)
     return {

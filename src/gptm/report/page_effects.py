@@ -9,6 +9,7 @@ import pandas as pd
 
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import is_date, is_number, numbers
+from gptm.model import GPTM
 from gptm.report.json_values import clean_text, fixed, readable, rounded
 
 LEVEL = 0.9  # of all intervals
@@ -18,7 +19,7 @@ MAX_LINES = 6  # that a chart can tell apart
 _VALUES = ("share", "share_low", "share_high", "contrast", "contrast_low", "contrast_high")
 
 
-def explain(model: Any, labels: list[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def explain(model: GPTM, labels: list[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """What the page says of the kernel: effects term by term, and shares of variance.
 
     What could not be computed is named in `left_out`, so that nobody takes its absence for "no effect".
@@ -29,7 +30,7 @@ def explain(model: Any, labels: list[str]) -> tuple[dict[str, Any], dict[str, An
     return {"level": LEVEL, "terms": terms, "left_out": left_out}, variance
 
 
-def effect_terms(model: Any, labels: list[str], left_out: list[str]) -> list[dict[str, Any]]:
+def effect_terms(model: GPTM, labels: list[str], left_out: list[str]) -> list[dict[str, Any]]:
     """Every term of the kernel with its effect on every topic; none where there is no kernel.
 
     `labels` name the documents. A term has a `kind`: "curve" (over a number or a date, one line per value of its
@@ -147,7 +148,7 @@ def _spread(names: list[str], n: int) -> list[str]:
     return [names[i] for i in np.linspace(0, len(names) - 1, n).round().astype(int)]
 
 
-def variance_parts(model: Any, left_out: list[str]) -> dict[str, Any] | None:
+def variance_parts(model: GPTM, left_out: list[str]) -> dict[str, Any] | None:
     """Shares of the topics' variance by term, all topics together first; None where there is no kernel."""
     if getattr(model, "kernel_", None) is None or not hasattr(model, "variance_explained"):
         return None

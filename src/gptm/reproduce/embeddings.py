@@ -16,7 +16,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
 from gptm._basics.types import Array
-from gptm.base import TopicModel
+from gptm.model import GPTM as TopicModel
 from gptm.reproduce import figures, gplvm
 from gptm.reproduce.data import Documents, available, load_set
 from gptm.reproduce.jobs import Claim, Job, Section, Settings

@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold
 from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm._basics.parallel import single_threaded_blas
-from gptm.base import TopicModel
+from gptm.model import GPTM as TopicModel
 from gptm.prediction.new_documents import held_out_bounds
 from gptm.reproduce.data import Documents, available, load_set
 from gptm.reproduce.jobs import Job, Settings
@@ -263,8 +263,8 @@ def scores(
 def _paper_scores(model: TopicModel, X: csr_matrix, metadata: pd.DataFrame) -> dict[str, float]:
     """`perplexity` of both kinds, "conditional" and "joint": one search for F_*, which takes most of the time."""
     with single_threaded_blas():
-        cross = model._bound_kernel.cross(model._read_new(X, metadata, X), joint=True)
-        words, means = held_out_bounds(X, model._parameters(), cross, model.n_jobs)
+        cross = model.fitted_.bound.cross(model._read_new(X, metadata, X), joint=True)
+        words, means = held_out_bounds(X, model.fitted_, cross, model.n_jobs)
     return {
         "conditional": float(np.exp(-words / X.sum())),
         "joint": float(np.exp(-(words + means) / X.sum())),

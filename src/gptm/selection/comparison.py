@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import ShuffleSplit
 
-from gptm.base import TopicModel
+from gptm.model import GPTM
 from gptm.selection.fold_fits import Task, make_tasks, run_tasks
 from gptm.selection.folds import SHARES, check_shares, make_folds, read_data
 from gptm.selection.named_models import find_reference, named_models, prepare
@@ -16,7 +16,7 @@ TEST_SHARE = 0.2  # of the documents, where they are split once
 
 
 def compare(
-    models: Mapping[Any, TopicModel] | Sequence[TopicModel],
+    models: Mapping[Any, GPTM] | Sequence[GPTM],
     X: Any,
     *,
     metadata: Any = None,

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gptm._basics.validation import check_number
-from gptm.base import TopicModel
+from gptm.model import GPTM
 from gptm.selection.fold_fits import make_tasks, run_tasks
 from gptm.selection.folds import check_shares, make_folds, read_data
 from gptm.selection.named_models import name_of, prepare
@@ -16,7 +16,7 @@ from gptm.selection.score_tables import perplexity_column
 
 
 def search_components(
-    model: TopicModel,
+    model: GPTM,
     X: Any,
     n_components: Iterable[int] = (5, 10, 20, 40),
     *,

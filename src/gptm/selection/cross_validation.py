@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gptm.base import TopicModel
+from gptm.model import GPTM
 from gptm.selection.fold_fits import make_tasks, run_tasks
 from gptm.selection.folds import SHARES, check_shares, make_folds, read_data
 from gptm.selection.named_models import name_of, prepare
@@ -11,7 +11,7 @@ from gptm.selection.results import CrossValidation
 
 
 def cross_validate(
-    model: TopicModel,
+    model: GPTM,
     X: Any,
     *,
     metadata: Any = None,

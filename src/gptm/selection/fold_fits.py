@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from gptm import metrics
 from gptm._basics.progress import Progress
 from gptm._basics.warnings import warn
-from gptm.base import TopicModel
+from gptm.model import GPTM
 from gptm.selection.folds import Data
 from gptm.selection.named_models import name_of
 from gptm.selection.score_tables import perplexity_column
@@ -23,7 +23,7 @@ from gptm.selection.score_tables import perplexity_column
 class Task(NamedTuple):
     name: Hashable
     fold: int
-    model: TopicModel
+    model: GPTM
     train: Data
     test: Data
     shares: tuple[float, ...]
@@ -48,7 +48,7 @@ class _Fits(NamedTuple):
 
 
 def make_tasks(
-    models: dict[Any, TopicModel],
+    models: dict[Any, GPTM],
     data: Data,
     folds: list[tuple[np.ndarray, np.ndarray]],
     shares: tuple[float, ...],
@@ -134,7 +134,7 @@ def _evaluate(task: Task) -> _Outcome | None:
     return _Outcome(row, short)
 
 
-def _fit(model: TopicModel, train: Data) -> bool:
+def _fit(model: GPTM, train: Data) -> bool:
     """Fit, and say whether that came to its own end: a fit keeps what it has at Ctrl-C and raises nothing."""
     model.fit(train.X, train.y, metadata=train.metadata)
     return model.stop_reason_ != "interrupt"

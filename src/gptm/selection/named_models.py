@@ -8,13 +8,13 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from gptm.base import TopicModel
 from gptm.kernels import Graph, Kernel, MustLink, Precomputed, resolve_kernel
+from gptm.model import GPTM
 from gptm.selection.folds import Data
 
 
 def name_of(model: Any) -> str:
-    if not isinstance(model, TopicModel):
+    if not isinstance(model, GPTM):
         raise ValueError(
             f"expected a GPTM or CTM; got {model!r}. Pass the topic model itself, and counts or a Corpus as X; for "
             "pipelines there is sklearn.model_selection."
@@ -22,7 +22,7 @@ def name_of(model: Any) -> str:
     return " ".join(repr(model).split())
 
 
-def named_models(models: Any) -> dict[Any, TopicModel]:
+def named_models(models: Any) -> dict[Any, GPTM]:
     """Models by name; of those that print the same, the later ones are numbered."""
     if isinstance(models, Mapping):
         pairs = [(str(n) if isinstance(n, tuple) else n, model) for n, model in models.items()]
@@ -32,7 +32,7 @@ def named_models(models: Any) -> dict[Any, TopicModel]:
         pairs = []
     if not pairs:
         raise ValueError(f"models must be a dict or a list of models; got {models!r}.")
-    named: dict[Any, TopicModel] = {}
+    named: dict[Any, GPTM] = {}
     for name, model in pairs:
         name_of(model)  # which checks it
         repeats = sum(name == other for other, _ in pairs[: len(named)])
@@ -40,7 +40,7 @@ def named_models(models: Any) -> dict[Any, TopicModel]:
     return named
 
 
-def find_reference(given: Any, models: dict[Any, TopicModel]) -> Any:
+def find_reference(given: Any, models: dict[Any, GPTM]) -> Any:
     """The name of the model that the others are compared to."""
     if given is None:
         without = [name for name, model in models.items() if getattr(model, "kernel", None) is None]
@@ -52,8 +52,8 @@ def find_reference(given: Any, models: dict[Any, TopicModel]) -> Any:
 
 
 def prepare(
-    models: dict[Any, TopicModel], data: Data, random_state: Any, split: bool = True
-) -> dict[Any, TopicModel]:
+    models: dict[Any, GPTM], data: Data, random_state: Any, split: bool = True
+) -> dict[Any, GPTM]:
     """Clones that know their kernel and their seed; an error for kernels that cannot follow a split."""
     seed = random_state
     if not (random_state is None or isinstance(random_state, int | np.integer)):

@@ -202,6 +202,11 @@ class ComponentSearch(_Result):
         return table.assign(best=table.index == best, lowest=table.index == lowest)
 
     @property
+    def n_folds(self) -> int:
+        """That all numbers of topics have been scored on."""
+        return len(common_folds(self.folds)) // len(self.table)
+
+    @property
     def best(self) -> int:
         return int(self.table["best"].idxmax())
 
@@ -221,7 +226,7 @@ class ComponentSearch(_Result):
         -------
         Axes
         """
-        from gptm.plots import plot_components  # which needs this class
+        from gptm.plots import plot_components  # loads matplotlib
 
         return plot_components(self, ax=ax)
 

@@ -36,28 +36,33 @@ class Seeds(NamedTuple):
     names: list[str | None] | None  # of the topics, where users named some
 
 
-def read_seeds(model: Any, counts: csr_matrix) -> Seeds:
+def read_seeds(
+    seed_words: Any,
+    seed_weight: float,
+    n_components: int,
+    counts: csr_matrix,
+    vocabulary: np.ndarray | None,
+) -> Seeds:
     """Pseudo-counts from the parameters `seed_words` and `seed_weight` of a model, for its training counts.
 
     A seed word counts in its topic as if it had been seen there `seed_weight` times as often as it occurs, so that rare
     words weigh little. Frequent ones need little help, and with as much they would fill the topic: they count as if
     they were `MOST` of the words of an average topic.
     """
-    check_number("seed_weight", model.seed_weight, least=0.0)
-    if model.seed_words is None:
+    check_number("seed_weight", seed_weight, least=0.0)
+    if seed_words is None:
         return Seeds(None, None)
-    V, K = counts.shape[1], model.n_components
-    places = _places(model.seed_words, K)
-    vocabulary = getattr(model, "feature_names_in_", None)
+    V, K = counts.shape[1], n_components
+    places = _places(seed_words, K)
     position = None if vocabulary is None else {str(word): i for i, word in enumerate(vocabulary)}
     most = max(MOST * counts.sum() / K, 1.0)
     occurrences = np.clip(np.asarray(counts.sum(0), dtype=np.float64).ravel(), 1.0, most)
     pseudo = np.zeros((V, K))
     unknown: dict[Any, None] = {}
-    for topic, words in model.seed_words.items():
+    for topic, words in seed_words.items():
         found, missing = _columns(topic, words, position, V)
         unknown |= dict.fromkeys(missing)
-        pseudo[found, places[topic]] = model.seed_weight * occurrences[found]
+        pseudo[found, places[topic]] = seed_weight * occurrences[found]
     if unknown:
         warn(
             f"seed words that the vocabulary does not have are left out: {_listed(unknown)}. Words are compared as "
@@ -129,37 +134,6 @@ def _listed(words: Iterable[str]) -> str:
     every = list(map(repr, words))
     more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
     return ", ".join(every[:_SHOWN]) + more
-
-
-def topic_numbers(model: Any, topics: Any) -> list[int]:
-    """Numbers of topics that are given by number or by the name that seed words gave them, one or several.
-
-    Examples
-    --------
-    >>> from gptm import CTM, Corpus
-    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
-    >>> model = CTM(2, seed_words={"coffee": ["beans"]}, random_state=0).fit(corpus)
-    >>> topic_numbers(model, "coffee"), topic_numbers(model, [1, "coffee"])
-    ([0], [1, 0])
-    """
-    K = len(model.components_)
-    names = getattr(model, "topic_names_", None) or []
-    one = isinstance(topics, str) or np.ndim(np.asarray(topics, dtype=object)) == 0
-    asked = [topics] if one else list(topics)
-    known = [repr(name) for name in names if name is not None]
-    called = f", or called {', '.join(known)}" if known else ""
-    if not asked:
-        raise ValueError(f"expected at least one topic, from 0 to {K - 1}{called}; got {topics!r}.")
-    numbers = []
-    for topic in asked:
-        whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
-        if isinstance(topic, str) and topic in names:
-            numbers.append(names.index(topic))
-        elif whole and 0 <= topic < K:
-            numbers.append(int(topic))
-        else:
-            raise ValueError(f"topics are numbered from 0 to {K - 1}{called}; got {topic!r}.")
-    return list(dict.fromkeys(numbers))
 
 
 def plant(beta_T: Array, seeds: Array | None, n_tokens: float) -> Array:

@@ -1,14 +1,13 @@
 """Where chains and EM start: topics, and where known the documents."""
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.types import Array
 from gptm.inference.em import loop as em
 from gptm.inference.em.parameter_steps import update_beta
-from gptm.inference.sampling.topic_prior import Urn, first_urn
+from gptm.inference.problem import Problem
+from gptm.inference.start_point import Start
 from gptm.starts.anchor_words import spectral_topics
 from gptm.starts.lda import Chain
 from gptm.starts.seed_words import grow, plant
@@ -31,24 +30,8 @@ _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
 
-class Start(NamedTuple):
-    """Where an inference begins."""
-
-    state: em.State
-    word_topic: Array  # (V, K) tokens of words in topics
-    urn: Urn  # the topics' common prior
-    complete: bool = True  # False when it was interrupted
-
-    @classmethod
-    def at(cls, problem: em.Problem, state: em.State, complete: bool = True) -> "Start":
-        """A start that knows the topics, not the tokens in them: these are taken to be even."""
-        totals = np.asarray(problem.counts.sum(0)).ravel()
-        size = totals.sum() / state.beta_T.shape[1]
-        return cls(state, size * state.beta_T, first_urn(totals), complete)
-
-
 def make_start(
-    init: str | Array, problem: em.Problem, n_components: int, rng: np.random.RandomState
+    init: str | Array, problem: Problem, n_components: int, rng: np.random.RandomState
 ) -> Start:
     """The start that `init` names, or the given (K, V) topics."""
     counts = problem.counts
@@ -68,7 +51,7 @@ def make_start(
     return Start.at(problem, em.initial_state(problem, _floored(beta_T)), complete)
 
 
-def _best_gibbs_run(problem: em.Problem, n_components: int, rng: np.random.RandomState) -> Start:
+def _best_gibbs_run(problem: Problem, n_components: int, rng: np.random.RandomState) -> Start:
     """The best of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
     n_tokens = problem.counts.sum()
     least, most = SWEEPS

@@ -6,8 +6,7 @@ documents go with them as anchors.
 
 import numpy as np
 
-from gptm.inference.sampling.kept import Draws
-from gptm.inference.sampling.state import Part
+from gptm.fitted import Draws, Part
 from gptm.kernels import BoundKernel
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Structure

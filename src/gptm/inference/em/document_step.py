@@ -240,11 +240,6 @@ def infer_theta(
     return theta
 
 
-def word_by_word(components: Array) -> Array:
-    """The same (K, V) topics, in memory as the document step reads them: it need not copy them every time."""
-    return _hot.padded_rows(components.T)[:, : len(components)].T
-
-
 def _n_shards(counts: csr_matrix) -> int:
     D, V = counts.shape
     most = np.clip(2 * D // max(V, 1), FEW_SHARDS, MANY_SHARDS)

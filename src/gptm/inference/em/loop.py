@@ -7,17 +7,15 @@ that the bound of an iteration is that of the very parameters it leaves behind.
 """
 
 from collections.abc import Callable
-from copy import copy
-from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from gptm._basics.types import Array
+from gptm.fitted import Reason
 from gptm.inference.em import bound
 from gptm.inference.em import parameter_steps as mstep
-from gptm.inference.em.document_step import Posterior, Prior, Statistics, Tally, infer_documents
+from gptm.inference.em.document_step import Posterior, Prior, Statistics, infer_documents
 from gptm.inference.kernel_evidence import learn_parameters
 from gptm.inference.mean_solve import (
     Basis,
@@ -27,11 +25,9 @@ from gptm.inference.mean_solve import (
     solve_means,
     view_logits,
 )
-from gptm.kernels import BoundKernel
+from gptm.inference.problem import Problem
 from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Operator, View
-
-Coregionalization = Literal["identity", "shared", "free", "none"]
 
 FIRST_INNER = 20  # inner iterations of a document step that starts from nothing
 INNER = 2  # and of one that starts where the last one stopped: the topics move on anyway
@@ -68,61 +64,6 @@ class State(NamedTuple):
     def components(self) -> Array:
         """(K, V) topics, rows sum to one. Words stay together in memory, as the document step reads them."""
         return self.beta_T.T
-
-
-class Problem:
-    """The data and the choices that stay fixed during EM."""
-
-    seeds: Array | None = None  # (V, K) pseudo-counts of words that users gave topics
-    bound: BoundKernel  # the kernel over the documents
-
-    def __init__(
-        self,
-        counts: csr_matrix,
-        operator: Operator,
-        *,
-        inference: Literal["variational", "map"],
-        coregionalization: Coregionalization,
-        learn_covariance: bool,
-        learn_strength: bool,
-        fit_mean: bool,
-        smoothing: float,
-        n_jobs: int | None,
-        terms: Terms | None = None,
-    ):
-        self.counts = counts
-        self.operator = operator  # of the kernel as it is at first
-        self.terms = terms
-        self.inference = inference
-        self.coregionalization = coregionalization
-        self.learn_covariance = learn_covariance
-        self.learn_strength = learn_strength
-        self.fit_mean = fit_mean
-        self.smoothing = smoothing
-        self.n_jobs = n_jobs
-        self.tally = Tally()
-
-    def with_jobs(self, n_jobs: int | None) -> "Problem":
-        """The same problem for another number of threads."""
-        other = copy(self)
-        other.n_jobs = n_jobs
-        return other
-
-    @property
-    def prior(self) -> float | Array:
-        """Pseudo-counts of words in topics, all the same or (V, K)."""
-        return self.smoothing if self.seeds is None else self.smoothing + self.seeds
-
-    @cached_property
-    def rank(self) -> int:
-        return self.operator.log_pseudo_determinant()[1]
-
-    @cached_property
-    def origin(self) -> Array:
-        """Logarithms of the kernel's learnable parameters at first; none where they cannot be learnt."""
-        none = self.terms is None or not self.operator.learnable
-        found = [] if self.terms is None or none else self.terms.learnables()
-        return np.log([one.value for one in found])
 
 
 def update_topics(problem: Problem, state: State) -> State:
@@ -334,7 +275,7 @@ class Result(NamedTuple):
 
     state: State
     bounds: list[float]  # one per iteration
-    reason: Literal["converged", "max_iter", "callback", "interrupt"]
+    reason: Reason
 
 
 def run(

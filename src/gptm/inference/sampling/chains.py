@@ -11,8 +11,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.parallel import ordered_map
-from gptm.inference.em.loop import Problem
-from gptm.inference.outcome import Reason
+from gptm.fitted import Reason
+from gptm.inference.problem import Problem
 from gptm.inference.sampling.convergence import settled
 from gptm.inference.sampling.kept import Kept
 from gptm.inference.sampling.learn_kernel import learn_kernel

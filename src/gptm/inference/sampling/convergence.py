@@ -10,6 +10,7 @@ from gptm.inference.sampling.kept import Kept
 
 QUANTITIES = ("log_density", "share", "effect")  # that chains are judged by
 RHAT = 1.05  # beyond which chains, or halves of one, tell different stories
+FEWEST_DRAWS, FARTHEST_RHAT = 10.0, 1.2  # of a typical effect, beyond which a fit warns
 
 
 def watched(kept: list[Kept]) -> dict[str, Array]:
@@ -56,3 +57,14 @@ def settled(kept: list[Kept], target: float) -> bool:
         return False
     table = diagnostics_table(watched(kept))
     return bool((table["ess"] >= target).all() and (table["rhat"] <= RHAT).all())
+
+
+def short_of_draws(table: pd.DataFrame | None) -> str | None:
+    """What a typical effect has where its draws are too few, or still on their way, for error bars; else None."""
+    effects = None if table is None else table.loc[table["quantity"] == "effect"]
+    if effects is None or not len(effects):
+        return None
+    ess, rhat = float(effects["ess"].min()), float(effects["rhat"].max())
+    if ess >= FEWEST_DRAWS and rhat <= FARTHEST_RHAT:
+        return None
+    return "too few draws" if np.isnan(ess) else f"{ess:.0f} effective draws and R-hat {rhat:.2f}"

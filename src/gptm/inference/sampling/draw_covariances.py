@@ -7,7 +7,7 @@ import numpy as np
 
 from gptm._basics.types import Array
 from gptm.inference.contrasts import contrasts
-from gptm.inference.em.loop import Problem
+from gptm.inference.problem import Problem
 from gptm.inference.sampling.scalars import inverse_wishart
 from gptm.inference.sampling.state import State
 

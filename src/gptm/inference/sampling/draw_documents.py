@@ -8,7 +8,7 @@ from gptm import _hot
 from gptm._basics.parallel import BLOCK, blocks, ordered_map, shards
 from gptm._basics.types import Array
 from gptm.inference.contrasts import contrasts
-from gptm.inference.em.loop import Problem
+from gptm.inference.problem import Problem
 from gptm.inference.sampling.state import State
 from gptm.inference.sampling.topic_prior import random_key
 

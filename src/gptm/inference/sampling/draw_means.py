@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gptm._basics.types import Array
+from gptm.fitted import Part
 from gptm.inference.contrasts import contrasts
-from gptm.inference.em.loop import Problem
 from gptm.inference.mean_solve import diagonalise
-from gptm.inference.sampling.state import Part, State
+from gptm.inference.problem import Problem
+from gptm.inference.sampling.state import State
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Structure, solved_variances
 

@@ -12,7 +12,7 @@ import numpy as np
 from gptm import _hot
 from gptm._basics.parallel import blocks, ordered_map
 from gptm._basics.types import Array
-from gptm.inference.em.loop import Problem
+from gptm.inference.problem import Problem
 from gptm.inference.sampling.state import State
 from gptm.inference.sampling.topic_prior import ROWS, draw_urn, random_key
 

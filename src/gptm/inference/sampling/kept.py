@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gptm._basics.types import Array
+from gptm.fitted import Draws, Part
 from gptm.inference.contrasts import contrasts
-from gptm.inference.em.loop import Problem
+from gptm.inference.problem import Problem
 from gptm.inference.sampling.draw_topics import expected_topics
-from gptm.inference.sampling.state import Part, State
+from gptm.inference.sampling.state import State
 
 SNAPSHOTS = 100  # of all chains together
 ENTRIES = (
@@ -35,22 +36,6 @@ class Snapshot(NamedTuple):
     B: Array
     logits: np.ndarray  # half precision
     parts: tuple[Part, ...]  # single precision
-
-
-class Draws(NamedTuple):
-    """Snapshots of the posterior; the last axes are contrasts of topics."""
-
-    chain: np.ndarray  # (s,) which chain each is of
-    mu: Array  # (s, p)
-    S: Array  # (s, p, p)
-    B: Array  # (s, p, p)
-    rows: np.ndarray  # (d,) documents whose logits are kept
-    logits: np.ndarray  # (s, d, p) half precision
-    parts: tuple[Part, ...]  # terms of the kernel, each array with a first axis of s
-
-    @property
-    def n(self) -> int:
-        return len(self.mu)
 
 
 class Kept:

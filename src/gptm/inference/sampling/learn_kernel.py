@@ -3,9 +3,9 @@
 import numpy as np
 
 from gptm.inference.contrasts import contrasts
-from gptm.inference.em.loop import Problem
 from gptm.inference.kernel_evidence import learn_parameters
 from gptm.inference.mean_solve import diagonalise, view_logits
+from gptm.inference.problem import Problem
 from gptm.inference.sampling.state import State
 
 

@@ -5,20 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gptm._basics.types import Array
+from gptm.fitted import Part
 from gptm.inference.sampling.topic_prior import Urn
 from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Operator
-
-
-class Part(NamedTuple):
-    """One term's part of F, as drawn: weights of its features, what documents have alone, and over graphs.
-
-    The last axis are contrasts of topics. None, or no graph, for what a term has not.
-    """
-
-    weights: Array | None  # (r, p)
-    own: Array | None  # (D, p)
-    graphs: tuple[Array, ...] = ()  # (D, p) each
 
 
 class State(NamedTuple):

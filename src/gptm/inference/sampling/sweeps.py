@@ -13,13 +13,13 @@ import numpy as np
 from gptm import _hot
 from gptm.inference.contrasts import centred, contrasts, to_contrasts
 from gptm.inference.em.bound import LOG_2PI
-from gptm.inference.em.loop import Problem
+from gptm.inference.problem import Problem
 from gptm.inference.sampling.draw_covariances import draw_covariances, residuals
 from gptm.inference.sampling.draw_documents import draw_documents
 from gptm.inference.sampling.draw_means import draw_means
 from gptm.inference.sampling.draw_topics import draw_prior, draw_topics
 from gptm.inference.sampling.state import State
-from gptm.starts.start import Start
+from gptm.inference.start_point import Start
 
 WEAKEST = 1e-3  # strength of a kernel beside the documents' own variance, where a chain starts
 Step = Callable[[Problem, State, np.random.Generator], State]

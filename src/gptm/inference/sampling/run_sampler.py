@@ -1,12 +1,12 @@
-"""From starts to an outcome: run the chains, put their topics into one order, and take means."""
+"""From starts to a fitted model: run the chains, put their topics into one order, and take means."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from gptm._basics.types import Array
+from gptm.fitted import Draws, Fitted, Reason
 from gptm.inference.contrasts import contrasts, to_topics
-from gptm.inference.em.loop import Problem
 from gptm.inference.mean_solve import (
     diagonalise,
     document_means,
@@ -15,14 +15,14 @@ from gptm.inference.mean_solve import (
     solve_means,
     view_logits,
 )
-from gptm.inference.outcome import Outcome, Reason
+from gptm.inference.problem import Problem
 from gptm.inference.sampling.align import alignments
 from gptm.inference.sampling.chains import Chain, automatic_length, run_chains
-from gptm.inference.sampling.convergence import watched
-from gptm.inference.sampling.kept import Draws, Kept, mapped, stacked
+from gptm.inference.sampling.convergence import diagnostics_table, watched
+from gptm.inference.sampling.kept import Kept, mapped, stacked
 from gptm.inference.sampling.state import State
 from gptm.inference.sampling.sweeps import first_state
-from gptm.starts.start import Start
+from gptm.inference.start_point import Start
 
 TARGET = 100.0  # effective draws
 _NARROWEST = 1e-8  # variance of a logit
@@ -35,7 +35,7 @@ def run_sampler(
     *,
     max_iter: int | None,
     after_iteration: Callable[[int, State], bool],
-) -> Outcome:
+) -> Fitted:
     """The posterior by Gibbs sampling, one chain from each start."""
     K = starts[0].word_topic.shape[1]
     length = automatic_length(problem.counts, K) if max_iter is None else max_iter
@@ -61,7 +61,7 @@ def _only(problem: Problem, state: State) -> Kept:
 
 def _summarised(
     problem: Problem, state: State, kept: list[Kept], trace: list[float], reason: Reason
-) -> Outcome:
+) -> Fitted:
     orders = alignments([one.beta_T for one in kept])
     turns = [_turn(order) for order in orders]
     n = sum(one.n for one in kept)
@@ -84,20 +84,25 @@ def _summarised(
     view = view_logits(state.operator, lam)
     mu = None if problem.fit_mean else np.zeros(state.K)
     means = solve_means(state.operator, view, mu, diagonalise(Sigma, B))
-    return Outcome(
-        beta_T / beta_T.sum(0),
-        Sigma,
-        B,
-        means.mu,
-        lam,
-        np.maximum(squares - lam**2, _NARROWEST),
-        document_means(view, means),
-        dual_coefficients(residuals(view, means), means),
-        state.terms,
-        trace,
-        reason,
-        pooled([_reordered(one.draws(c), turns[c]) for c, one in enumerate(kept)]),
-        watched(kept),
+    seen = watched(kept)
+    return Fitted(
+        components=(beta_T / beta_T.sum(0)).T,
+        mu=means.mu,
+        Sigma=Sigma,
+        B=B,
+        lam=lam,
+        nu2=np.maximum(squares - lam**2, _NARROWEST),
+        F=document_means(view, means),
+        alpha=dual_coefficients(residuals(view, means), means),
+        lengths=problem.lengths,
+        counts=problem.counts,
+        bound=problem.bound if state.terms is None else state.terms.bound,
+        joint=problem.joint,
+        trace=np.array(trace),
+        reason=reason,
+        draws=pooled([_reordered(one.draws(c), turns[c]) for c, one in enumerate(kept)]),
+        watched=seen,
+        diagnostics=diagnostics_table(seen),
     )
 
 

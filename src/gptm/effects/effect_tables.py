@@ -1,0 +1,163 @@
+"""What a fitted kernel does to the topics, as tables: effects, and shares of variance."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from gptm._basics.validation import check_number, is_real
+from gptm.effects.column_values import distinct_settings, read_settings, tell_unseen
+from gptm.effects.explanation import MANY, Explanation
+from gptm.fitted import Fitted
+from gptm.kernels import BoundKernel, Documents, Kernel
+from gptm.kernels.algebra import Scaled, Sum
+from gptm.operators import Placement
+from gptm.tables import topic_numbers
+
+UNEXPLAINED = "unexplained"
+_RESULTS = [
+    "term",
+    "topic",
+    *(f"{name}{end}" for name in ("contrast", "share") for end in ("", "_low", "_high")),
+]
+
+
+def check_explainable(fitted: Fitted) -> None:
+    """An error unless there is a kernel, and more than one topic for it to act on."""
+    if fitted.kernel is None:
+        raise ValueError(
+            "this model has no kernel, so there is no effect of side information to show; fit with kernel= and "
+            "metadata=."
+        )
+    if fitted.K < 2:
+        raise ValueError(
+            "one topic has nothing to be compared with, so there are no effects on it; fit two topics or more."
+        )
+
+
+def variance_table(fitted: Fitted, level: float) -> pd.DataFrame:
+    """Shares of variance by term and topic, with intervals; see `GPTM.variance_explained`."""
+    _check_level(level)
+    shares = _explanation(fitted).variance_shares(level)
+    assert fitted.kernel is not None
+    labels, K = [*term_labels(fitted.kernel), UNEXPLAINED], fitted.K
+    rows = [
+        {
+            "term": label,
+            "topic": "all" if topic == K else topic,
+            "share": shares.mean[position, topic],
+            "low": shares.low[position, topic],
+            "high": shares.high[position, topic],
+        }
+        for topic in (K, *range(K))
+        for position, label in enumerate(labels)
+    ]
+    return pd.DataFrame(rows)
+
+
+def effects_table(
+    fitted: Fitted,
+    term: str | int | None,
+    topic: int | str | Sequence[int | str] | None,
+    *,
+    at: Any,
+    versus: Any,
+    level: float,
+    n_points: int,
+) -> pd.DataFrame:
+    """Contrasts and shares by topic and setting, with bands; see `GPTM.effects`."""
+    _check_level(level)
+    check_number("n_points", n_points, least=1, integer=True)
+    assert fitted.kernel is not None
+    number = _term_number(fitted.kernel, term)
+    label = term_labels(fitted.kernel)[number]
+    topics = range(fitted.K) if topic is None else topic_numbers(fitted, topic)
+    explanation = _explanation(fitted)
+    asked = _ask(explanation.bounds[number], label, at, versus, n_points)
+    effect = explanation.effect(number, asked.places, level, asked.here, asked.versus)
+    shown = asked.shown.rename(columns={name: f"{name}_at" for name in _RESULTS})
+    tables = []
+    for k in topics:
+        table = pd.DataFrame({"term": label, "topic": k}, index=shown.index)
+        table = pd.concat([table, shown], axis=1)
+        for name, band in zip(("contrast", "share"), effect, strict=True):
+            table[name] = band.mean[:, k]
+            table[f"{name}_low"] = band.low[:, k]
+            table[f"{name}_high"] = band.high[:, k]
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+class _Question(NamedTuple):
+    """Settings of a term that somebody asks about."""
+
+    shown: pd.DataFrame  # one row for each row of the answer
+    places: Placement | None  # of the distinct settings; None for the training documents
+    here: np.ndarray | slice  # which place each row is at
+    versus: np.ndarray | None  # and which it is compared with
+
+
+def _ask(bound: BoundKernel, label: str, at: Any, versus: Any, n_points: int) -> _Question:
+    """The question in `at` and `versus`, or the usual one where they are left out."""
+    settings = bound.settings(n_points) if at is None else read_settings(bound, at, "at")
+    if settings is None:
+        if versus is not None:
+            raise ValueError(
+                f"versus= needs settings of the term {label!r} to compare with; give them as at=."
+            )
+        return _Question(pd.DataFrame({"document": np.arange(bound.n)}), None, slice(None), None)
+    asked = settings
+    if versus is not None:
+        against = read_settings(bound, versus, "versus", beside=settings)
+        asked = pd.concat([settings, against], ignore_index=True)
+    tell_unseen(bound, asked)
+    distinct, which = distinct_settings(bound, asked)
+    new = bound.read(Documents(len(distinct), distinct))
+    places = bound.place(new, joint=len(distinct) <= MANY)
+    n = len(settings)
+    return _Question(settings, places, which[:n], None if versus is None else which[n:])
+
+
+def _explanation(fitted: Fitted) -> Explanation:
+    assert fitted.draws is not None
+    return Explanation(fitted.bound, fitted.draws)
+
+
+def _term_number(kernel: Kernel, term: str | int | None) -> int:
+    labels = term_labels(kernel)
+    if term is None and len(labels) == 1:
+        return 0
+    whole = isinstance(term, int | np.integer) and not isinstance(term, bool)
+    if whole and 0 <= int(term or 0) < len(labels):
+        return int(term or 0)
+    if term in labels:
+        return labels.index(str(term))
+    by_column = [n for n, part in enumerate(_terms(kernel)) if term in part.column_names()]
+    if len(by_column) == 1:
+        return by_column[0]
+    raise ValueError(f"term must be one of {labels}, or its number; got {term!r}.")
+
+
+def _check_level(level: Any) -> None:
+    if not (is_real(level) and 0 < level < 1):
+        raise ValueError(
+            f"level must be a probability between 0 and 1, such as 0.9; got {level!r}."
+        )
+
+
+def _terms(kernel: Kernel) -> list[Kernel]:
+    terms = list(kernel.terms) if isinstance(kernel, Sum) else [kernel]
+    return [term.kernel if isinstance(term, Scaled) else term for term in terms]
+
+
+def term_labels(kernel: Kernel) -> list[str]:
+    """A name for each term of a kernel: its own, its columns, or what it is; no two the same."""
+    terms = _terms(kernel)
+    plain = [term.name or ", ".join(term.column_names()) or type(term).__name__ for term in terms]
+    labels: list[str] = []
+    for label, term in zip(plain, terms, strict=True):
+        full = label if plain.count(label) == 1 else f"{type(term).__name__}({label})"
+        twice = sum(other == full or other.startswith(f"{full} #") for other in labels)
+        labels.append(f"{full} #{twice + 1}" if twice else full)
+    return labels

@@ -1,0 +1,120 @@
+"""What a fit knows, in one frozen value. Whatever comes after a fit reads it, and nothing else.
+
+Inference returns it; prediction, effects, tables, other packages' forms and files take it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+
+from gptm import _hot
+from gptm._basics.types import Array
+from gptm.kernels import BoundKernel, Kernel
+from gptm.kernels.identity import NothingBound
+
+Reason = Literal["converged", "max_iter", "callback", "interrupt"]
+
+
+class Part(NamedTuple):
+    """One term's part of F, as drawn: weights of its features, what documents have alone, and over graphs.
+
+    The last axis are contrasts of topics. None, or no graph, for what a term has not.
+    """
+
+    weights: Array | None  # (r, p)
+    own: Array | None  # (D, p)
+    graphs: tuple[Array, ...] = ()  # (D, p) each
+
+
+class Draws(NamedTuple):
+    """Snapshots of the posterior; the last axes are contrasts of topics."""
+
+    chain: np.ndarray  # (s,) which chain each is of
+    mu: Array  # (s, p)
+    S: Array  # (s, p, p)
+    B: Array  # (s, p, p)
+    rows: np.ndarray  # (d,) documents whose logits are kept
+    logits: np.ndarray  # (s, d, p) half precision
+    parts: tuple[Part, ...]  # terms of the kernel, each array with a first axis of s
+
+    @property
+    def n(self) -> int:
+        return len(self.mu)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitted:
+    """A fitted model without its settings: K topics over V words, learnt from D documents."""
+
+    # Parameters
+    components: Array  # (K, V) topics, rows sum to one
+    mu: Array  # (K,) overall mean of the logits
+    Sigma: Array  # (K, K) covariance of logits around their means
+    B: Array  # (K, K) how the kernel acts across topics; zero without a kernel
+
+    # Training documents
+    lam: Array  # (D, K) means of their logits
+    nu2: Array  # (D, K) variances of them
+    F: Array  # (D, K) what the kernel adds to mu
+    alpha: Array  # (D, K) with F = 𝒦 alpha
+    lengths: Array  # (D,) numbers of tokens
+    counts: csr_matrix | None  # (D, V) of words; a file does not hold them where nothing needs them
+
+    # The kernel
+    bound: BoundKernel  # over the training documents
+    joint: bool  # whether new documents of one call are inferred jointly, as the paper does
+
+    # How the fit went
+    trace: Array  # a value of every iteration
+    reason: Reason  # why it ended
+    draws: Draws | None = None  # snapshots, for error bars
+    watched: dict[str, Array] | None = None  # (chains, draws, ...) what chains are judged by
+    diagnostics: pd.DataFrame | None = None  # how well they did
+
+    # What is worked out, or given, later
+    doc_topics: Array | None = None  # (D, K) expected proportions of the training documents
+    coherence: Array | None = None  # (K,)
+    vocabulary: np.ndarray | None = None  # (V,) words, where they are known
+    topic_names: list[str | None] | None = None  # (K,) where some topics have names
+
+    def __post_init__(self) -> None:
+        # The loops over documents read topics word by word, and need not copy them every time then.
+        components = _hot.padded_rows(self.components.T)[:, : len(self.components)].T
+        object.__setattr__(self, "components", components)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __repr__(self) -> str:
+        K, V = self.components.shape
+        return f"Fitted({K} topics, {V} words, {len(self.lam)} documents)"
+
+    @property
+    def beta_T(self) -> Array:
+        """(V, K) topics, columns sum to one."""
+        return self.components.T
+
+    @property
+    def K(self) -> int:
+        return len(self.components)
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel with its parameters as learnt."""
+        return None if isinstance(self.bound, NothingBound) else self.bound.kernel
+
+    @property
+    def by_sampling(self) -> bool:
+        """Whether a sampler made it."""
+        return self.watched is not None
+
+    @property
+    def proportions(self) -> Array:
+        """(D, K) of the training documents, where they have been worked out."""
+        if self.doc_topics is None:
+            raise ValueError("the proportions of the training documents are not worked out yet")
+        return self.doc_topics

@@ -1,0 +1,92 @@
+"""Expected proportions of documents under a fitted model, and how far they may be off."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from gptm._basics.types import Array
+from gptm._basics.validation import check_number
+from gptm.fitted import Fitted
+from gptm.inference.em.document_step import Posterior, Prior, expected_theta
+from gptm.prediction.new_documents import (
+    infer_new_jointly,
+    predicted_prior,
+    prior_around,
+    theta_of_new,
+)
+from gptm.prediction.theta import Weighted, theta_by_points, weighted_points
+
+DOC_POINTS = 64  # of error bars where proportions themselves take none
+
+
+class Effort(NamedTuple):
+    """How much work goes into a document."""
+
+    points: int  # 0 takes the quick variational way
+    tol: float  # of that, in nats per token
+    n_jobs: int | None
+
+    def checked(self) -> "Effort":
+        """The same, or an error: these settings may have been changed after the fit."""
+        check_number("doc_tol", self.tol, least=0.0)
+        check_number("doc_points", self.points, least=0, integer=True)
+        return self
+
+
+def proportions(fitted: Fitted, counts: csr_matrix, new: Any, effort: Effort) -> Array:
+    """(n, K) of documents with these words and what the kernel has read of them."""
+    effort = effort.checked()
+    if fitted.joint:
+        return expected_theta(_jointly(fitted, counts, new, effort)[0], effort.n_jobs)
+    prior = _prior(fitted, counts, new, effort)
+    if not effort.points:
+        return theta_of_new(counts, prior, fitted.beta_T, effort.tol, effort.n_jobs)
+    return theta_by_points(
+        counts, prior, fitted.beta_T, n_points=effort.points, n_jobs=effort.n_jobs
+    )
+
+
+def posterior_of_proportions(
+    fitted: Fitted, counts: csr_matrix, new: Any, effort: Effort, quantiles: Sequence[float]
+) -> Weighted:
+    """Means, standard deviations and quantiles, always by points."""
+    effort = effort.checked()
+    return weighted_points(
+        counts,
+        _prior(fitted, counts, new, effort),
+        fitted.beta_T,
+        n_points=effort.points or DOC_POINTS,
+        quantiles=quantiles,
+        n_jobs=effort.n_jobs,
+    )
+
+
+def training_proportions(fitted: Fitted, effort: Effort) -> Array:
+    """(D, K) of the training documents."""
+    if not (fitted.by_sampling and effort.points):
+        return expected_theta(Posterior(fitted.lam, fitted.nu2), effort.n_jobs)
+    assert fitted.counts is not None
+    return theta_by_points(
+        fitted.counts,
+        prior_around(fitted, np.asarray(fitted.F)),
+        fitted.beta_T,
+        n_points=effort.points,
+        n_jobs=effort.n_jobs,
+    )
+
+
+def _prior(fitted: Fitted, counts: csr_matrix, new: Any, effort: Effort) -> Prior:
+    """The prior of new documents' logits: what the kernel predicts."""
+    if fitted.joint:
+        return _jointly(fitted, counts, new, effort)[1]
+    return predicted_prior(fitted, fitted.bound.cross(new), counts.shape[0])
+
+
+def _jointly(
+    fitted: Fitted, counts: csr_matrix, new: Any, effort: Effort
+) -> tuple[Posterior, Prior]:
+    cross = fitted.bound.cross(new, joint=True)
+    posterior, F = infer_new_jointly(counts, fitted, cross, effort.n_jobs)
+    return posterior, prior_around(fitted, F)

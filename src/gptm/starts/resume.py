@@ -1,0 +1,41 @@
+"""Where an inference begins that goes on from an earlier fit."""
+
+from typing import Any
+
+import numpy as np
+
+from gptm.fitted import Fitted
+from gptm.inference.em import loop as em
+from gptm.inference.em.document_step import Posterior
+from gptm.inference.problem import Problem
+from gptm.inference.start_point import Start
+
+
+def resume(problem: Problem, fitted: Fitted, n_components: int) -> Start:
+    """The state that the last fit left; documents start anew unless they are as many as then."""
+    if n_components != fitted.K:
+        raise ValueError(
+            f"warm_start goes on from {fitted.K} topics, but n_components is now {n_components}. Set it back, or fit "
+            "with warm_start=False."
+        )
+    same = len(fitted.lam) == problem.operator.n
+    state = em.initial_state(
+        problem,
+        fitted.beta_T,
+        Posterior(fitted.lam, fitted.nu2) if same else None,
+        Sigma=fitted.Sigma if problem.learn_covariance else None,
+        **_strength(problem, fitted),
+    )
+    # The first iteration moves the topics, and so needs what the documents say of them.
+    return Start.at(problem, em.update_documents(problem, state))
+
+
+def _strength(problem: Problem, fitted: Fitted) -> dict[str, Any]:
+    """The learnt strength of the kernel in the form that the present choice of B takes."""
+    if not problem.learn_strength or fitted.kernel is None:
+        return {}
+    if problem.coregionalization == "free":
+        return {"B": fitted.B}
+    identity = problem.coregionalization == "identity"
+    reference = np.eye(fitted.K) if identity else fitted.Sigma
+    return {"strength": float(np.trace(fitted.B) / np.trace(reference))}
