@@ -528,6 +528,23 @@ def test_large_numbers_on_axes(browser, data, tmp_path):
     assert len(ticks) == len(set(ticks))  # none is rounded to another's text
 
 
+def test_a_missing_number_is_a_gap_in_a_curve_and_no_zero(browser, data, tmp_path):
+    bound = [-300.0, -200.0, None, -150.0, -140.0]
+    date, party, *others = data["effects"]["terms"]
+    bare = party["series"][0] | {"share_low": [None, 0.1, 0.1]}
+    terms = [date, party | {"series": [bare, *party["series"][1:]]}, *others]
+    gaps = data | {
+        "overview": data["overview"] | {"bound": bound},
+        "effects": data["effects"] | {"terms": terms},
+    }
+    browser.open(f"{write_report(gaps, tmp_path / 'gaps.html').as_uri()}#topic=0")
+    path = browser.find("#bound-chart .curve").get_attribute("d")
+    assert (path.count("M"), path.count("L")) == (2, 2)
+    assert len(browser.all("#effect-terms .term:nth-child(2) .chart circle")) == 3
+    assert len(browser.all("#effect-terms .term:nth-child(2) .chart .whisker")) == 2
+    assert browser.messages() == []
+
+
 # Correlations and effects
 
 

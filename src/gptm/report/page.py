@@ -8,25 +8,16 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from gptm._basics.atomic_files import replace_file
+from gptm.report.bundle import bundle
 from gptm.report.page_data import report_data
 
 _STYLE = "page.css"
-# One script, in this order; each file is one part of the page.
-_SCRIPTS = (
-    "core.js",
-    "charts.js",
-    "topics.js",
-    "map.js",
-    "pointer.js",
-    "graph.js",
-    "effects.js",
-    "search.js",
-    "page.js",
-)
+_ENTRY = "page.js"  # the module where the page begins
 
 
 def model_report(
@@ -143,8 +134,7 @@ def render_page(data: Mapping[str, Any]) -> str:
     from markupsafe import Markup
 
     style = _asset(_STYLE)
-    parts = [f"// {name}\n{_asset(name)}" for name in _SCRIPTS]
-    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+    script = bundle(_ENTRY, _scripts())
     if re.search(r"</(script|style)", style + script, re.IGNORECASE):
         raise AssertionError("an asset would end its own element")
     environment = Environment(
@@ -167,7 +157,17 @@ def render_page(data: Mapping[str, Any]) -> str:
 
 
 def _asset(name: str) -> str:
-    return resources.files("gptm.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return _assets().joinpath(name).read_text(encoding="utf-8")
+
+
+def _scripts() -> dict[str, str]:
+    """The modules of the page's script by their names."""
+    files = _assets().joinpath("scripts").iterdir()
+    return {file.name: file.read_text(encoding="utf-8") for file in files}
+
+
+def _assets() -> Traversable:
+    return resources.files("gptm.report").joinpath("assets")
 
 
 def _hash(text: str) -> str:

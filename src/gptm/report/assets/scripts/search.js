@@ -1,18 +1,30 @@
 // Words and documents by what the reader types.
 
-const PAGE = 20;
-const search = { lower: null, found: [], shown: PAGE, timer: 0 };
+import { BELONGS, data, metadataText, shareIn } from "./data.js";
+import { documentItem, topicButton } from "./documents.js";
+import { byId, h } from "./elements.js";
+import { ringOnMap } from "./map_paint.js";
+import { counted, decimal } from "./numbers.js";
+import { onChange, state, update } from "./selection.js";
 
-function startSearch() {
+const PAGE = 20; // documents at once
+const N_WORDS = 12;
+const PATIENCE = 150; // milliseconds without a key
+
+const results = { documents: [], shown: PAGE };
+let contents = null; // what can be searched of each document, in small letters
+
+export function startSearch() {
   const input = byId("search-input");
+  let timer = 0;
   byId("search-form").addEventListener("submit", (event) => event.preventDefault());
   input.addEventListener("input", () => {
-    clearTimeout(search.timer);
-    search.timer = setTimeout(() => update({ query: input.value.trim() }), 150);
+    clearTimeout(timer);
+    timer = setTimeout(() => update({ query: input.value.trim() }), PATIENCE);
   });
   byId("search-topic").addEventListener("change", showResults);
   byId("search-more").addEventListener("click", () => {
-    search.shown += PAGE;
+    results.shown += PAGE;
     listDocuments();
   });
   onChange((changed) => {
@@ -23,47 +35,44 @@ function startSearch() {
   showResults();
 }
 
+const queryParts = () => state.query.toLowerCase().split(/\s+/).filter(Boolean);
+
 function showResults() {
-  const terms = state.query.toLowerCase().split(/\s+/).filter(Boolean);
-  search.shown = PAGE;
-  search.found = terms.length ? matchingDocuments(terms) : [];
-  map.hits = search.found;
-  paintSoon();
-  const words = terms.length ? matchingWords(terms) : [];
+  const parts = queryParts();
+  results.shown = PAGE;
+  results.documents = parts.length ? matchingDocuments(parts) : [];
+  ringOnMap(results.documents);
+  const words = parts.length ? matchingWords(parts) : [];
   byId("search-words").replaceChildren(...words.map(wordItem));
   listDocuments();
-  byId("search-results").hidden = !terms.length;
-  byId("search-count").textContent = terms.length ? `${counted(words.length, "word")} and ${counted(search.found.length, "document")}, ${howFound()}.` : "";
+  byId("search-results").hidden = !parts.length;
+  byId("search-count").textContent = parts.length ? `${counted(words.length, "word")} and ${counted(results.documents.length, "document")}, ${whereSearched()}.` : "";
 }
 
-function howFound() {
+function whereSearched() {
   const { text, id, metadata } = data.documents;
   if (!text && !id && !metadata.length) return "whose texts are not on this page";
   const where = [id ? "name" : null, text ? "beginning" : null, metadata.length ? "metadata" : null].filter(Boolean);
   return `found by ${where.length > 1 ? `${where.slice(0, -1).join(", ")} and ${where.at(-1)}` : where[0]}, ringed on the map`;
 }
 
-function matchingDocuments(terms) {
+function matchingDocuments(parts) {
   const { text, id, position } = data.documents;
   const content = (row) => [id?.[row] ?? "", text?.[row] ?? "", ...metadataText(row).map(([, value]) => value)];
-  search.lower ??= position.map((_, row) => content(row).join(" ").toLowerCase());
+  contents ??= position.map((_, row) => content(row).join(" ").toLowerCase());
   const inside = byId("search-topic").checked && state.topic !== null ? (row) => shareIn(row, state.topic) >= BELONGS : () => true;
-  const found = [];
-  search.lower.forEach((content, row) => {
-    if (terms.every((term) => content.includes(term)) && inside(row)) found.push(row);
-  });
-  return found;
+  return [...contents.keys()].filter((row) => parts.every((part) => contents[row].includes(part)) && inside(row));
 }
 
 // Exact words first, then those that begin like it, then the rest; frequent before rare.
-function matchingWords(terms) {
-  const rank = (word) => Math.min(...terms.map((term) => (word === term ? 0 : word.startsWith(term) ? 1 : word.includes(term) ? 2 : 3)));
+function matchingWords(parts) {
+  const rankFor = (word, part) => (word === part ? 0 : word.startsWith(part) ? 1 : word.includes(part) ? 2 : 3);
   return data.words.word
-    .map((word, i) => ({ i, rank: rank(word.toLowerCase()) }))
-    .filter((one) => one.rank < 3)
+    .map((word, i) => ({ i, rank: Math.min(...parts.map((part) => rankFor(word.toLowerCase(), part))) }))
+    .filter(({ rank }) => rank < 3)
     .sort((a, b) => a.rank - b.rank || a.i - b.i)
-    .slice(0, 12)
-    .map((one) => one.i);
+    .slice(0, N_WORDS)
+    .map(({ i }) => i);
 }
 
 function wordItem(i) {
@@ -77,31 +86,29 @@ function wordItem(i) {
 }
 
 function listDocuments() {
-  const terms = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+  const parts = queryParts();
   const { text } = data.documents;
   byId("search-documents").replaceChildren(
-    ...search.found.slice(0, search.shown).map((row) => documentItem(row, text?.[row], (plain) => marked(plain, terms))),
+    ...results.documents.slice(0, results.shown).map((row) => documentItem(row, text?.[row], (plain) => marked(plain, parts))),
   );
-  byId("search-more").hidden = search.shown >= search.found.length;
+  byId("search-more").hidden = results.shown >= results.documents.length;
 }
 
-// A text with the words that were looked for in <mark>.
-function marked(text, terms) {
+// A text with what was searched for in <mark>.
+function marked(text, parts) {
   const lower = text.toLowerCase();
   const pieces = [];
   let at = 0;
   while (at < text.length) {
     let next = text.length;
     let length = 0;
-    for (const term of terms) {
-      const place = lower.indexOf(term, at);
-      if (place >= 0 && place < next) [next, length] = [place, term.length];
+    for (const part of parts) {
+      const place = lower.indexOf(part, at);
+      if (place >= 0 && place < next) [next, length] = [place, part.length];
     }
     if (next > at) pieces.push(text.slice(at, next));
     if (length) pieces.push(h("mark", {}, text.slice(next, next + length)));
     at = next + length;
   }
-  const box = h("span", {});
-  box.append(...pieces);
-  return box;
+  return h("span", {}, ...pieces);
 }
