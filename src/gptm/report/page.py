@@ -33,8 +33,8 @@ def model_report(
 ) -> Path:
     """Write a fitted model as one HTML page that needs neither a server nor a network.
 
-    Topics with their words and typical documents, a map of the documents, correlations of topics, what the metadata
-    do to topics, and search; choosing a topic anywhere shows it everywhere.
+    The page shows topics with their words and typical documents, a map of the documents, correlations of topics and
+    effects of the metadata, and it can be searched. A topic that is chosen in one chart is highlighted in all.
 
     Parameters
     ----------
@@ -42,22 +42,23 @@ def model_report(
     path : str or path
         Where to write the page.
     corpus : Corpus, optional
-        The training corpus, which the model does not keep: brings texts, ids and metadata onto the page.
+        The training corpus. The model does not keep it; the page takes texts, ids and metadata from it.
     texts : sequence of str, optional
-        The training texts, where the corpus does not have them. The page shows how they begin.
+        The training texts, if the corpus does not have them. The page shows the beginning of each.
     title : str, optional
     scores : Comparison, DataFrame or dict, optional
         Perplexities of held-out words, lower is better: what `gptm.compare` returns, one row per model and one column
         per share of the words seen, or a dict such as `{"CTM": {0.5: 2106.0}, "GPTM": {0.5: 2035.0}}`.
     json_path : str or path, optional
-        Where to write the data of the page as JSON, for charts of your own.
+        Where to write the data of the page as JSON, for your own charts.
     max_documents : int, optional
-        Documents on the page, 100,000 by default; of more, a seeded sample is shown. Everything else counts all.
+        Maximum number of documents on the page, 100,000 by default. If there are more, the page shows a seeded
+        sample of them. All other numbers are about all documents.
 
     Returns
     -------
     Path
-        Of the page.
+        Path of the page.
 
     Examples
     --------
@@ -89,19 +90,19 @@ def write_report(
     *,
     json_path: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write what `report_data` returns as a page, and as JSON where asked to.
+    """Write what `report_data` returns as a page and, if `json_path` is given, as JSON.
 
     Parameters
     ----------
     data : dict
-        From `report_data`, possibly changed: other labels of topics, for example.
+        From `report_data`. You may change it first, for example the labels of topics.
     path : str or path
     json_path : str or path, optional
 
     Returns
     -------
     Path
-        Of the page. Files appear as a whole or not at all.
+        Path of the page. Files are replaced as a whole or not at all.
 
     Examples
     --------

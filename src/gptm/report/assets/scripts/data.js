@@ -16,7 +16,7 @@ export async function loadData() {
 
 async function unpack() {
   if (typeof DecompressionStream === "undefined") {
-    throw new Error("this browser cannot unpack the data; a newer one can (Chrome 80, Firefox 113, Safari 16.4)");
+    throw new Error("this browser is too old. Open the page in Chrome 80, Firefox 113, Safari 16.4 or a later version");
   }
   const bytes = Uint8Array.from(atob(byId("data").textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -31,7 +31,7 @@ function rowsOf(term, topic, measure) {
 }
 
 export function largeChart(term, topic, measure, width) {
-  const label = `${term.term}: topic ${topicName(topic)}, ${measure === "share" ? "expected share" : "contrast"}; the table below has the numbers`;
+  const label = `Effect of ${term.term} on topic ${topicName(topic)}: ${measure === "share" ? "expected share" : "contrast"}. The table below has the numbers.`;
   if (term.kind !== "curve") {
     return [dotChart({ width, rows: rowsOf(term, topic, measure), measure, label, colour: "var(--accent)" })];
   }

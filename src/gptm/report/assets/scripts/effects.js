@@ -43,8 +43,8 @@ function termPart(term, measure) {
   const large = h("div", { class: "chart" });
   const small = h("div", { class: "multiples" });
   const { details, drawTable } = tablePart(term, shown);
-  const more = h("button", { type: "button", onclick: showAll }, `All ${moved.length} topics`);
-  const element = h("div", { class: "term" }, h("h3", {}, term.term), h("figure", {}, title, legend, large), h("p", { class: "fine" }, whatIsDrawn(term)), details, h("h4", {}, "All topics, those that change most first, each on its own scale"), small, h("p", {}, more));
+  const more = h("button", { type: "button", onclick: showAll }, `Show all ${moved.length} topics`);
+  const element = h("div", { class: "term" }, h("h3", {}, term.term), h("figure", {}, title, legend, large), h("p", { class: "fine" }, whatIsDrawn(term)), details, h("h4", {}, "All topics, largest change first (each chart has its own scale)"), small, h("p", {}, more));
   if (term.lines?.length > 1) drawLegend(legend, term.lines.map((text, i) => ({ text, colour: i })));
 
   function showAll() {
@@ -53,7 +53,7 @@ function termPart(term, measure) {
   }
 
   function draw(width) {
-    title.replaceChildren(topicName(shown()), state.topic === null ? h("span", { class: "fine" }, " (changes most; choose another)") : "");
+    title.replaceChildren(topicName(shown()), state.topic === null ? h("span", { class: "fine" }, " (largest change; choose another topic below)") : "");
     large.replaceChildren(...largeChart(term, shown(), measure(), width));
     drawTable();
     const topics = moved.slice(0, limit);
@@ -78,10 +78,10 @@ function tablePart(term, shown) {
   return { details, drawTable };
 }
 
-// A curve runs along one column; what it says of the others.
+// A curve runs along one column; how the others are set.
 function whatIsDrawn(term) {
   if (term.kind !== "curve") return "";
   const others = term.columns.filter((name) => name !== term.along).join(", ");
-  if (term.n_lines > term.lines.length) return `${term.lines.length} of ${term.n_lines} values of ${others} are drawn.`;
-  return term.lines.length === 1 && term.lines[0] ? `Along ${term.along}, at ${others} ${term.lines[0]}.` : "";
+  if (term.n_lines > term.lines.length) return `The chart shows ${term.lines.length} of ${term.n_lines} levels of ${others}.`;
+  return term.lines.length === 1 && term.lines[0] ? `The chart runs along ${term.along}, with ${others} fixed at ${term.lines[0]}.` : "";
 }

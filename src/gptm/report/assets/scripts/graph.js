@@ -49,7 +49,7 @@ function graphOf(width, least) {
   const pairs = pairsOf().filter(([, , value]) => value >= least);
   const near = new Set(pairs.filter(touches).flatMap(([i, j]) => [i, j]));
   const faded = (i) => state.topic !== null && i !== state.topic && !near.has(i);
-  const label = `Graph of ${counted(data.topics.length, "topic")}, ${counted(pairs.length, "pair")} joined`;
+  const label = `Graph of ${counted(data.topics.length, "topic")} with ${counted(pairs.length, "line")}`;
   const chart = drawing(width, place.height, label, { role: "group", style: "drawn graph" });
   // All circles before all names: no name hides behind a circle.
   const names = svg("g", { "aria-hidden": "true", class: "node-names" });
@@ -88,7 +88,7 @@ function nodeOf(i, { px, py, radius }, faded) {
     tabindex: "0",
     "data-topic": i,
     "aria-pressed": String(chosen),
-    "aria-label": `Topic ${topicName(i)}, ${percent(data.topics[i].share)} of an average document`,
+    "aria-label": `Topic ${topicName(i)}, average share ${percent(data.topics[i].share)}`,
     onclick: () => chooseNode(i),
     onkeydown: (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -127,7 +127,7 @@ function correlationTable() {
   const rows = sorted.length > 40 ? [...sorted.slice(0, 20), ...sorted.slice(-20)] : sorted;
   fillTable(
     byId("graph-table"),
-    [{ text: "topic" }, { text: "and topic" }, { text: "correlation", number: true }],
+    [{ text: "topic" }, { text: "other topic" }, { text: "correlation", number: true }],
     rows.map(([i, j, value]) => [topicName(i), topicName(j), decimal(value)]),
   );
 }

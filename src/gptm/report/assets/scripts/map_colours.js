@@ -25,7 +25,7 @@ function schemeOfTopic(topic) {
     const share = shareIn(row, topic);
     return share < 0.05 ? 0 : 1 + Math.min(N_STEPS - 1, Math.floor(share * N_STEPS));
   };
-  return { number, ...steps("a little of the chosen topic", "all of it") };
+  return { number, ...steps("small share of the chosen topic", "large share") };
 }
 
 function schemeOfTopics() {

@@ -36,7 +36,7 @@ function tableOfDocuments() {
 function headerOf(columns) {
   return [
     { text: "document" },
-    ...columns.map((column) => ({ text: column.name })),
+    ...columns.map(({ name, kind }) => ({ text: name, number: kind === "number" || kind === "date" })),
     { text: "largest topic" },
     { text: state.topic === null ? "share" : "share of the chosen topic", number: true },
     ...(data.documents.text ? [{ text: "text" }] : []),

@@ -5,7 +5,7 @@ export const DAY = 864e5; // milliseconds
 export const missing = (value) => value === null || value === undefined || Number.isNaN(value);
 
 export function percent(value, digits = 1) {
-  return missing(value) ? "–" : `${(100 * value).toFixed(digits)} %`;
+  return missing(value) ? "–" : minus(`${(100 * value).toFixed(digits)} %`);
 }
 
 const minus = (text) => text.replace("-", "−");

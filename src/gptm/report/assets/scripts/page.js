@@ -31,7 +31,7 @@ async function start() {
     if (anchor && byId(`${anchor}-title`)) goTo(anchor);
   } catch (error) {
     status.hidden = false;
-    status.textContent = `The charts could not be drawn: ${error.message}. The tables below are complete.`;
+    status.textContent = `The charts could not be drawn: ${error.message}. The table of topics below works without them.`;
     throw error;
   }
 }

@@ -46,14 +46,14 @@ function showResults() {
   byId("search-words").replaceChildren(...words.map(wordItem));
   listDocuments();
   byId("search-results").hidden = !parts.length;
-  byId("search-count").textContent = parts.length ? `${counted(words.length, "word")} and ${counted(results.documents.length, "document")}, ${whereSearched()}.` : "";
+  byId("search-count").textContent = parts.length ? `${counted(words.length, "word")} and ${counted(results.documents.length, "document")}. ${whereSearched()}` : "";
 }
 
 function whereSearched() {
   const { text, id, metadata } = data.documents;
-  if (!text && !id && !metadata.length) return "whose texts are not on this page";
-  const where = [id ? "name" : null, text ? "beginning" : null, metadata.length ? "metadata" : null].filter(Boolean);
-  return `found by ${where.length > 1 ? `${where.slice(0, -1).join(", ")} and ${where.at(-1)}` : where[0]}, ringed on the map`;
+  if (!text && !id && !metadata.length) return "This page has no texts to search.";
+  const where = [id ? "ids" : null, text ? "beginnings of texts" : null, metadata.length ? "metadata" : null].filter(Boolean);
+  return `Searched: ${where.join(", ")}. The map has a ring around each document found.`;
 }
 
 function matchingDocuments(parts) {
@@ -80,7 +80,7 @@ function wordItem(i) {
   return h(
     "li",
     {},
-    h("p", {}, h("strong", { dir: "auto" }, word[i]), h("span", { class: "fine" }, ` ${decimal(1e4 * probability[i], 1)} in 10,000 words`)),
+    h("p", {}, h("strong", { dir: "auto" }, word[i]), h("span", { class: "fine" }, ` ${decimal(1e4 * probability[i], 1)} per 10,000 words`)),
     h("p", { class: "pills" }, topics[i].map((topic, place) => topicButton(topic, parts[i][place]))),
   );
 }

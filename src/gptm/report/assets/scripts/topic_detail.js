@@ -32,7 +32,7 @@ function showTopic() {
   byId("topic-name").textContent = topicName(topic.topic);
   byId("topic-again").textContent = topicName(topic.topic);
   const facts = [
-    ["mean share of documents", percent(topic.share)],
+    ["average share", percent(topic.share)],
     ["coherence", decimal(topic.coherence)],
     ["exclusivity", decimal(topic.exclusivity)],
   ];
@@ -51,14 +51,14 @@ export function markButtons() {
 function announce() {
   const topic = shownTopic();
   byId("announce").textContent =
-    state.topic === null ? "All topics are shown." : `Topic ${topicName(topic.topic)} is chosen: ${percent(topic.share)} of an average document. It is marked in all charts.`;
+    state.topic === null ? "All topics are shown." : `Topic ${topicName(topic.topic)} is chosen and highlighted in all charts. Its average share is ${percent(topic.share)}.`;
 }
 
 // A typical document may be missing from the sample that the map shows.
 function typicalItem(item) {
   const row = data.documents.position.indexOf(item.position);
   if (row >= 0) return documentItem(row, item.text);
-  const about = `${item.id ?? `Document ${item.position}`} · ${percent(item.share, 0)} from this topic`;
+  const about = `${item.id ?? `Document ${item.position}`} · ${percent(item.share, 0)} share of this topic`;
   return h("li", {}, h("p", { class: "about" }, about), h("p", { class: "text", dir: "auto" }, item.text ?? ""));
 }
 
@@ -78,7 +78,7 @@ function wordRow(topic, i, longest) {
   const mark = h("span", { class: "bar-mark" });
   bar.style.width = `${(100 * topic.probabilities[i]) / longest}%`;
   mark.style.left = `${(100 * topic.overall[i]) / longest}%`;
-  const often = `${percent(topic.probabilities[i], 2)} of the topic, ${percent(topic.overall[i], 2)} of all words`;
+  const often = `${percent(topic.probabilities[i], 2)} of the words in this topic, ${percent(topic.overall[i], 2)} of all words`;
   return h(
     "tr",
     {},
