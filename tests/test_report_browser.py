@@ -68,6 +68,7 @@ class Browser:
         self.messages()
         self.driver.get(address)
         self.wait(lambda: self.run("return document.getElementById('status').hidden"))
+        self.settle()  # charts are drawn once more when their boxes have been measured
         return self
 
     def run(self, script, *arguments):
@@ -295,6 +296,19 @@ def test_the_keyboard_is_enough(page):
     page.run("document.querySelector('.skip').focus()")
     page.driver.switch_to.active_element.send_keys(Keys.ENTER)
     assert page.run("return document.activeElement.id") == "topics-title"
+
+
+@pytest.mark.parametrize("place", ["#graph-chart .node", "#effect-terms .multiple"])
+def test_the_keyboard_stays_when_a_chart_is_drawn_again(page, place):
+    focused = "return document.activeElement.matches(arguments[0]) && document.activeElement.dataset.topic"
+    page.run("document.querySelector(arguments[0]).focus()", f"{place}[data-topic='1']")
+    page.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert chosen(page) == {1}
+    assert page.run(focused, place) == "1"
+    screen = {"width": 900, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    page.settle()
+    assert page.run(focused, place) == "1"
 
 
 # Topics

@@ -59,18 +59,11 @@ export function smallChart(term, topic, measure) {
   const { text } = MEASURES[measure];
   return h(
     "button",
-    { type: "button", class: "multiple", "data-topic": topic, "aria-pressed": String(topic === state.topic), onclick: (event) => chooseSmall(event, topic) },
+    { type: "button", class: "multiple", "data-topic": topic, "aria-pressed": String(topic === state.topic), onclick: () => toggleTopic(topic) },
     h("span", {}, topicName(topic)),
     drawn,
     h("span", { class: "fine" }, `${text(low)} to ${text(high)}`),
   );
-}
-
-// The charts are drawn again when the choice changes; the keyboard stays where it was.
-function chooseSmall(event, topic) {
-  const box = event.currentTarget.parentElement;
-  toggleTopic(topic);
-  box.querySelector(`[data-topic="${topic}"]`)?.focus({ preventScroll: true });
 }
 
 export function effectTable(table, term, topic) {

@@ -89,11 +89,11 @@ function nodeOf(i, { px, py, radius }, faded) {
     "data-topic": i,
     "aria-pressed": String(chosen),
     "aria-label": `Topic ${topicName(i)}, average share ${percent(data.topics[i].share)}`,
-    onclick: () => chooseNode(i),
+    onclick: () => toggleTopic(i),
     onkeydown: (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
-      chooseNode(i);
+      toggleTopic(i);
     },
   };
   return svg("g", attributes, svg("circle", { cx: px(i), cy: py(i), r: radius(i), fill }));
@@ -112,12 +112,6 @@ function nameOf(i, { px, py, radius, width, side, narrow }, faded) {
   return lines.map((line, place) =>
     svg("text", { class: style, x: at, y: py(i) + radius(i) + 13 + 14 * place, "text-anchor": "middle" }, shortTo(line, room, font)),
   );
-}
-
-// The chart is drawn again when the choice changes; the keyboard stays where it was.
-function chooseNode(i) {
-  toggleTopic(i);
-  byId("graph-chart").querySelector(`[data-topic="${i}"]`)?.focus({ preventScroll: true });
 }
 
 function correlationTable() {
