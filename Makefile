@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test lint format bench bench-scale clean
+LINTER := node_modules/.ready
+
+.PHONY: venv demo test lint lint-page format bench bench-scale clean
 
 venv: $(READY)
 
@@ -23,6 +25,17 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@$(MAKE) --no-print-directory lint-page
+
+# The scripts of the report's page. Only this needs npm; without it, it says so and goes on.
+lint-page:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory --silent $(LINTER) && \
+	    node_modules/.bin/eslint --max-warnings 0 src/gptm/report/assets/scripts; \
+	else echo "npm was not found: the scripts of the report page were not linted" >&2; fi
+
+$(LINTER): package.json
+	npm install --no-package-lock --no-audit --no-fund --ignore-scripts --loglevel=error
+	touch $(LINTER)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -37,4 +50,4 @@ bench-scale: $(READY)
 
 clean:
 	find src -name '*.nb[ic]' -delete
-	rm -rf .venv benchmarks/.venv-peers benchmarks/.splits .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv node_modules benchmarks/.venv-peers benchmarks/.splits .pytest_cache .mypy_cache .ruff_cache

@@ -68,6 +68,7 @@ class Browser:
         self.messages()
         self.driver.get(address)
         self.wait(lambda: self.run("return document.getElementById('status').hidden"))
+        self.settle()  # charts are drawn once more when their boxes have been measured
         return self
 
     def run(self, script, *arguments):
@@ -192,9 +193,9 @@ def test_one_of_a_kind_is_singular(browser, tmp_path):
     data = report_data(fit(CTM(1, init="random", random_state=0, max_iter=2), X), texts=["zebra"])
     browser.open(write_report(data, tmp_path / "singular.html").as_uri())
     type_query(browser, "zebra")
-    assert "0 words and 1 document, found by beginning" in browser.text("#search-count")
+    assert "0 words and 1 document. Searched: beginnings of texts." in browser.text("#search-count")
     labels = "return [...document.querySelectorAll('[aria-label]')].map(e => e.ariaLabel)"
-    assert {"Map of 1 document", "Graph of 1 topic, 0 pairs joined"} <= set(browser.run(labels))
+    assert {"Map of 1 document", "Graph of 1 topic with 0 lines"} <= set(browser.run(labels))
 
 
 def test_a_browser_that_cannot_unpack_says_so(browser, address):
@@ -203,7 +204,7 @@ def test_a_browser_that_cannot_unpack_says_so(browser, address):
     try:
         browser.driver.get("about:blank")
         browser.driver.get(address)
-        browser.wait(lambda: "a newer one can" in browser.text("#status"))
+        browser.wait(lambda: "this browser is too old" in browser.text("#status"))
         assert browser.find("#topic-table").get_property("rows")
         assert not browser.find("#map").is_displayed()
     finally:
@@ -295,6 +296,19 @@ def test_the_keyboard_is_enough(page):
     page.run("document.querySelector('.skip').focus()")
     page.driver.switch_to.active_element.send_keys(Keys.ENTER)
     assert page.run("return document.activeElement.id") == "topics-title"
+
+
+@pytest.mark.parametrize("place", ["#graph-chart .node", "#effect-terms .multiple"])
+def test_the_keyboard_stays_when_a_chart_is_drawn_again(page, place):
+    focused = "return document.activeElement.matches(arguments[0]) && document.activeElement.dataset.topic"
+    page.run("document.querySelector(arguments[0]).focus()", f"{place}[data-topic='1']")
+    page.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    assert chosen(page) == {1}
+    assert page.run(focused, place) == "1"
+    screen = {"width": 900, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    page.settle()
+    assert page.run(focused, place) == "1"
 
 
 # Topics
@@ -392,6 +406,20 @@ def test_the_table_of_documents_follows_the_topic(page, model):
     assert first == f"n{model.doc_topics_[:, 2].argmax()}"
     page.click("#map-more")
     assert len(page.all("#map-table tbody tr")) == 50
+
+
+def test_words_and_dates_in_tables_are_not_broken(page):
+    page.click("#map-details summary")
+    page.wait(lambda: page.all("#map-table tbody tr"))
+    broken = """
+        const lines = e => {
+            const range = document.createRange();
+            range.selectNodeContents(e);
+            return range.getClientRects().length;
+        };
+        return [...document.querySelectorAll('#map-table th, #map-table td')]
+            .filter(e => /^[\\w-]+$/.test(e.textContent) && lines(e) > 1).map(e => e.textContent)"""
+    assert page.run(broken) == []
 
 
 def test_a_hundred_thousand_dots_are_drawn_smoothly(browser, data, tmp_path):
@@ -528,6 +556,23 @@ def test_large_numbers_on_axes(browser, data, tmp_path):
     assert len(ticks) == len(set(ticks))  # none is rounded to another's text
 
 
+def test_a_missing_number_is_a_gap_in_a_curve_and_no_zero(browser, data, tmp_path):
+    bound = [-300.0, -200.0, None, -150.0, -140.0]
+    date, party, *others = data["effects"]["terms"]
+    bare = party["series"][0] | {"share_low": [None, 0.1, 0.1]}
+    terms = [date, party | {"series": [bare, *party["series"][1:]]}, *others]
+    gaps = data | {
+        "overview": data["overview"] | {"bound": bound},
+        "effects": data["effects"] | {"terms": terms},
+    }
+    browser.open(f"{write_report(gaps, tmp_path / 'gaps.html').as_uri()}#topic=0")
+    path = browser.find("#bound-chart .curve").get_attribute("d")
+    assert (path.count("M"), path.count("L")) == (2, 2)
+    assert len(browser.all("#effect-terms .term:nth-child(2) .chart circle")) == 3
+    assert len(browser.all("#effect-terms .term:nth-child(2) .chart .whisker")) == 2
+    assert browser.messages() == []
+
+
 # Correlations and effects
 
 
@@ -592,14 +637,14 @@ def test_search_finds_what_the_metadata_say(page, corpus):
     type_query(page, "right 1952-")
     inside = corpus.metadata["party"].eq("right") & corpus.metadata["date"].dt.year.eq(1952)
     count = int(inside.sum())
-    assert f"and {count} document{'' if count == 1 else 's'}," in page.text("#search-count")
+    assert f"and {count} document{'' if count == 1 else 's'}. " in page.text("#search-count")
 
 
 def test_search_finds_metadata_where_there_are_no_texts(browser, data, tmp_path):
     documents = data["documents"] | {"text": None, "id": None}
     browser.open(write_report(data | {"documents": documents}, tmp_path / "bare.html").as_uri())
     type_query(browser, "right")
-    assert "found by metadata" in browser.text("#search-count")
+    assert "Searched: metadata." in browser.text("#search-count")
     assert len(browser.all("#search-documents li")) == 20
 
 

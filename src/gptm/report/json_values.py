@@ -63,8 +63,12 @@ def counted(count: int, name: str) -> str:
 def fixed(values: Any, decimals: int) -> list[float | None]:
     """Floats with this many decimals, whole numbers where that is none; None where they are not finite."""
     array = np.asarray(values, dtype=np.float64).ravel()
-    found = [round(float(value), decimals) if np.isfinite(value) else None for value in array]
-    return found if decimals else [None if value is None else int(value) for value in found]
+    rounded_values = [
+        round(float(value), decimals) if np.isfinite(value) else None for value in array
+    ]
+    if decimals:
+        return rounded_values
+    return [None if value is None else int(value) for value in rounded_values]
 
 
 def describe_column(values: pd.Series, name: str) -> dict[str, Any] | None:
@@ -73,18 +77,20 @@ def describe_column(values: pd.Series, name: str) -> dict[str, Any] | None:
     Kinds are "number", "date" (values are days since 1970-01-01), "category" (values are places in `levels`, the
     most frequent first) and "text".
     """
-    known = [value for value in values if not is_missing(value)]
-    if not known or any(np.ndim(value) or isinstance(value, set | frozenset) for value in known):
+    present = [value for value in values if not is_missing(value)]
+    if not present or any(
+        np.ndim(value) or isinstance(value, set | frozenset) for value in present
+    ):
         return None
     label = clean_text(name, LONG_TEXT)
-    if not all(isinstance(value, bool | np.bool_) for value in known):
+    if not all(isinstance(value, bool | np.bool_) for value in present):
         if is_date(values):
             return {"name": label, "kind": "date", "values": fixed(numbers(values, name), 2)}
         if is_number(values):
-            found = pd.to_numeric(values, errors="coerce")
             if pd.api.types.is_timedelta64_dtype(values):
                 return {"name": label, "kind": "number", "values": rounded(numbers(values, name))}
-            finite = found.to_numpy(dtype=np.float64, na_value=np.nan)
+            as_numbers = pd.to_numeric(values, errors="coerce")
+            finite = as_numbers.to_numpy(dtype=np.float64, na_value=np.nan)
             # Whole numbers may be names, such as those of an archive: all their digits count.
             digits = 15 if np.all(finite[np.isfinite(finite)] % 1 == 0) else 6
             return {"name": label, "kind": "number", "values": rounded(finite, digits)}

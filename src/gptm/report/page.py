@@ -8,26 +8,17 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from gptm._basics.atomic_files import replace_file
 from gptm.model import GPTM
+from gptm.report.bundle import bundle
 from gptm.report.page_data import report_data
 
 _STYLE = "page.css"
-# One script, in this order; each file is one part of the page.
-_SCRIPTS = (
-    "core.js",
-    "charts.js",
-    "topics.js",
-    "map.js",
-    "pointer.js",
-    "graph.js",
-    "effects.js",
-    "search.js",
-    "page.js",
-)
+_ENTRY = "page.js"  # the module where the page begins
 
 
 def model_report(
@@ -43,8 +34,8 @@ def model_report(
 ) -> Path:
     """Write a fitted model as one HTML page that needs neither a server nor a network.
 
-    Topics with their words and typical documents, a map of the documents, correlations of topics, what the metadata
-    do to topics, and search; choosing a topic anywhere shows it everywhere.
+    The page shows topics with their words and typical documents, a map of the documents, correlations of topics and
+    effects of the metadata, and it can be searched. A topic that is chosen in one chart is highlighted in all.
 
     Parameters
     ----------
@@ -52,22 +43,23 @@ def model_report(
     path : str or path
         Where to write the page.
     corpus : Corpus, optional
-        The training corpus, which the model does not keep: brings texts, ids and metadata onto the page.
+        The training corpus. The model does not keep it; the page takes texts, ids and metadata from it.
     texts : sequence of str, optional
-        The training texts, where the corpus does not have them. The page shows how they begin.
+        The training texts, if the corpus does not have them. The page shows the beginning of each.
     title : str, optional
     scores : Comparison, DataFrame or dict, optional
         Perplexities of held-out words, lower is better: what `gptm.compare` returns, one row per model and one column
         per share of the words seen, or a dict such as `{"CTM": {0.5: 2106.0}, "GPTM": {0.5: 2035.0}}`.
     json_path : str or path, optional
-        Where to write the data of the page as JSON, for charts of your own.
+        Where to write the data of the page as JSON, for your own charts.
     max_documents : int, optional
-        Documents on the page, 100,000 by default; of more, a seeded sample is shown. Everything else counts all.
+        Maximum number of documents on the page, 100,000 by default. If there are more, the page shows a seeded
+        sample of them. All other numbers are about all documents.
 
     Returns
     -------
     Path
-        Of the page.
+        Path of the page.
 
     Examples
     --------
@@ -99,19 +91,19 @@ def write_report(
     *,
     json_path: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write what `report_data` returns as a page, and as JSON where asked to.
+    """Write what `report_data` returns as a page and, if `json_path` is given, as JSON.
 
     Parameters
     ----------
     data : dict
-        From `report_data`, possibly changed: other labels of topics, for example.
+        From `report_data`. You may change it first, for example the labels of topics.
     path : str or path
     json_path : str or path, optional
 
     Returns
     -------
     Path
-        Of the page. Files appear as a whole or not at all.
+        Path of the page. Files are replaced as a whole or not at all.
 
     Examples
     --------
@@ -144,8 +136,7 @@ def render_page(data: Mapping[str, Any]) -> str:
     from markupsafe import Markup
 
     style = _asset(_STYLE)
-    parts = [f"// {name}\n{_asset(name)}" for name in _SCRIPTS]
-    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+    script = bundle(_ENTRY, _scripts())
     if re.search(r"</(script|style)", style + script, re.IGNORECASE):
         raise AssertionError("an asset would end its own element")
     environment = Environment(
@@ -168,7 +159,17 @@ def render_page(data: Mapping[str, Any]) -> str:
 
 
 def _asset(name: str) -> str:
-    return resources.files("gptm.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return _assets().joinpath(name).read_text(encoding="utf-8")
+
+
+def _scripts() -> dict[str, str]:
+    """The modules of the page's script by their names."""
+    files = _assets().joinpath("scripts").iterdir()
+    return {file.name: file.read_text(encoding="utf-8") for file in files}
+
+
+def _assets() -> Traversable:
+    return resources.files("gptm.report").joinpath("assets")
 
 
 def _hash(text: str) -> str:

@@ -50,7 +50,7 @@ def report_data(
     -------
     dict
         With the keys title, overview, topics, words, documents, correlations, effects and variance. Dates are days
-        since 1970-01-01; numbers are rounded; None stands for what is missing.
+        since 1970-01-01. Numbers are rounded. None means missing.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def report_data(
     """
     check_is_fitted(model)
     theta = model.doc_topics_
-    known_texts = check_source(len(theta), corpus, texts)
+    doc_texts = check_source(len(theta), corpus, texts)
     names = _words(model, corpus)
     share = tables.topic_shares(theta)
     typical = typical_rows(theta)
@@ -72,10 +72,10 @@ def report_data(
     ids = None if corpus is None else corpus.ids
     topics = _topics(model, names, share)
     for topic, documents in zip(
-        topics, typical_documents(theta, typical, known_texts, ids), strict=True
+        topics, typical_documents(theta, typical, doc_texts, ids), strict=True
     ):
         topic["typical"] = documents
-    effects, variance = explain(model, _labels(len(theta), known_texts, ids))
+    effects, variance = explain(model, _labels(len(theta), doc_texts, ids))
     heading = title or f"{counted(len(topics), 'topic')} in {counted(len(theta), 'document')}"
     return {
         "title": clean_text(heading),
@@ -83,7 +83,7 @@ def report_data(
         "overview": _overview(model, corpus, scores, len(rows)),
         "topics": topics,
         "words": _vocabulary(model.components_, names, share),
-        "documents": document_columns(theta, rows, known_texts, corpus),
+        "documents": document_columns(theta, rows, doc_texts, corpus),
         "correlations": _correlations(model),
         "effects": effects,
         "variance": variance,
@@ -91,10 +91,10 @@ def report_data(
 
 
 def _words(model: GPTM, corpus: Any) -> list[str]:
-    known = None if corpus is None else corpus.vocabulary
+    vocabulary = None if corpus is None else corpus.vocabulary
     if getattr(model, "feature_names_in_", None) is not None:
-        known = None
-    return [clean_text(word, 60) for word in tables.word_names(model.fitted_, known)]
+        vocabulary = None
+    return [clean_text(word, 60) for word in tables.word_names(model.fitted_, vocabulary)]
 
 
 def _labels(n: int, texts: Sequence[str] | None, ids: np.ndarray | None) -> list[str]:
@@ -229,12 +229,12 @@ def _candidates(beta: Array, overall: Array) -> list[np.ndarray]:
         metrics.top_words(metrics.relevance(beta, overall, lambda_), N_WORDS)
         for lambda_ in np.linspace(0.0, 1.0, 11)
     ]
-    found = []
+    candidates = []
     for topic in range(len(beta)):
         words = np.unique(np.concatenate([top[topic] for top in tops]))
         words = words[beta[topic, words] > 0]
-        found.append(words[np.argsort(-beta[topic, words], kind="stable")])
-    return found
+        candidates.append(words[np.argsort(-beta[topic, words], kind="stable")])
+    return candidates
 
 
 def _vocabulary(beta: Array, names: list[str], share: Array) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from gptm.report.layout import document_map
 MAX_DOCUMENTS = 100_000  # that a browser draws smoothly
 N_TYPICAL = 6  # documents that stand for a topic
 TYPICAL_LENGTH = 500  # characters of their texts
-LEAST_SHARE = 0.01  # of a topic in a document that the page knows of
+LEAST_SHARE = 0.01  # of a topic in a document; the page leaves out smaller ones
 _LONGEST, _SHORTEST, _BUDGET = 400, 100, 6_000_000  # characters of a text, and of all together
 
 
@@ -28,14 +28,14 @@ def check_source(n_documents: int, corpus: Any, texts: Any) -> list[str] | None:
         )
         raise ValueError(
             f"corpus must be the gptm.Corpus of the {n_documents} training documents, in the same order; got "
-            f"{arrived}. Pass the corpus that fit saw, and texts that are no corpus as texts=."
+            f"{arrived}. Pass the corpus that was passed to fit. Pass plain texts as texts=."
         )
     if texts is None:
         return None if corpus is None or corpus.texts is None else list(corpus.texts)
     if isinstance(texts, str) or len(texts) != n_documents:
         arrived = "one string" if isinstance(texts, str) else f"{len(texts)}"
         raise ValueError(
-            f"texts must hold one text for each of the {n_documents} training documents, in the same order; got "
+            f"texts must have one text for each of the {n_documents} training documents, in the same order; got "
             f"{arrived}."
         )
     return ["" if text is None else str(text) for text in texts]

@@ -38,13 +38,13 @@ def effect_terms(model: GPTM, labels: list[str], left_out: list[str]) -> list[di
     """
     if getattr(model, "kernel_", None) is None or not hasattr(model, "effects"):
         return []
-    found = []
+    described = []
     for term in model.terms_:
         question = partial(model.effects, term, level=LEVEL, n_points=N_POINTS)
         table = _asked(f"the effect of {term}", question, left_out)
         if table is not None and len(table):
-            found.append(_describe(str(term), table, labels))
-    return found
+            described.append(_describe(str(term), table, labels))
+    return described
 
 
 def _asked(
@@ -55,7 +55,7 @@ def _asked(
         return question()
     except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
         left_out.append(clean_text(what, 120))
-        warn(f"the report leaves out {what}, which could not be computed: {error}")
+        warn(f"the report leaves out {what}, because it could not be computed: {error}")
         return None
 
 
