@@ -4,7 +4,10 @@ A stage begins where the last one ended, with the kernel learnt anew; what was d
 that count are those of the second half of a run, whenever it ends.
 """
 
+import threading
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +15,14 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.parallel import ordered_map
 from gptm.fitted import Reason
+from gptm.inference.checkpoint import Checkpoint, Tree
 from gptm.inference.problem import Problem
 from gptm.inference.sampling.convergence import settled
 from gptm.inference.sampling.kept import Kept
 from gptm.inference.sampling.learn_kernel import learn_kernel
 from gptm.inference.sampling.state import State
 from gptm.inference.sampling.sweeps import sweep
+from gptm.inference.sampling.trees import kept_from, kept_tree, state_from, state_tree
 
 FIRST = 8  # sweeps of the first stage, at least
 WORK = 1e8  # draws, in those of a token's topic, in all sweeps of an automatic fit, and
@@ -70,26 +75,30 @@ def run_chains(
     max_iter: int,
     target: float,
     after_sweep: Callable[[int, State], bool],
+    checkpoint: Checkpoint,
 ) -> Result:
     """Run until `target` draws are as good as independent, `max_iter` sweeps at most.
 
     `after_sweep(number, state)` of the first chain ends all when it returns True. Ctrl-C leaves what there is.
     """
     reason: Reason = "max_iter"
-    for length in stages(max_iter):
-        before = chains
-        runs = [_Stage(problem, one, length, len(chains)) for one in _with_kernel(problem, chains)]
+    resumed = _Position.read(problem, checkpoint)
+    for number, length in enumerate(stages(max_iter)):
+        if resumed is not None and number < resumed.stage:
+            continue
+        if resumed is not None and number == resumed.stage:
+            before, runs = resumed.before, resumed.runs
+        else:
+            before = chains
+            ready = _with_kernel(problem, chains)
+            runs = [_Stage(problem, chain, length, len(chains)) for chain in ready]
+        position = _Position(number, before, runs)
         runs[0].after_sweep = after_sweep
         try:
-            if len(runs) == 1:
-                runs[0].run(lambda: None)
-            else:
-                alone = problem.with_jobs(1)
-                for one in runs:
-                    one.problem = alone
-                ordered_map(lambda one, check: one.run(check), runs, problem.n_jobs)
+            _run_all(problem, runs, partial(position.write, checkpoint))
         except KeyboardInterrupt:
             reason = "interrupt"
+            position.write(checkpoint, now=True)
         chains = _after(runs, before)
         if runs[0].stopped and reason != "interrupt":
             reason = "callback"
@@ -99,6 +108,17 @@ def run_chains(
             reason = "converged"
             break
     return Result(chains, reason)
+
+
+def _run_all(problem: Problem, runs: list["_Stage"], kept: Callable[[], None]) -> None:
+    """A stage of all chains: one with all threads, or side by side."""
+    if len(runs) == 1:
+        runs[0].run(lambda: None, kept)
+        return
+    alone = problem.with_jobs(1)
+    for run in runs:
+        run.problem = alone
+    ordered_map(lambda run, check: run.run(check, kept), runs, problem.n_jobs)
 
 
 def _with_kernel(problem: Problem, chains: list[Chain]) -> list[Chain]:
@@ -131,22 +151,49 @@ class _Stage:
         self.seed, self.state, self.kept = chain.seed, chain.state, None
         self.trace: list[float] = []
         self.stopped = False
+        self.moving = threading.Lock()  # held while a sweep changes what there is
 
     kept: Kept | None
 
-    def run(self, checkpoint: Callable[[], None]) -> None:
-        state = self.state
-        for _ in range(self.length):
-            checkpoint()
-            state = sweep(self.problem, state, self.seed)
-            if self.kept is None:
-                self.kept = Kept(self.problem, state, self.length, self.n_chains)
-            self.kept.add(state)
-            self.state = state
-            self.trace.append(state.log_density)
-            if self.after_sweep is not None and self.after_sweep(state.sweep, state):
+    def run(self, check: Callable[[], None], keep: Callable[[], None]) -> None:
+        """All sweeps that are left; `keep` after each."""
+        while self.drawn < self.length:
+            check()
+            with self.moving:
+                self._advance()
+            if self.after_sweep is not None and self.after_sweep(self.state.sweep, self.state):
                 self.stopped = True
                 return
+            keep()
+
+    def _advance(self) -> None:
+        state = sweep(self.problem, self.state, self.seed)
+        if self.kept is None:
+            self.kept = Kept(self.problem, state, self.length, self.n_chains)
+        self.kept.add(state)
+        self.state = state
+        self.trace.append(state.log_density)
+
+    @property
+    def whole(self) -> bool:
+        """Whether what it has is of complete sweeps: an interrupt may come in the middle of one."""
+        return self.drawn == len(self.trace)
+
+    def tree(self) -> Tree:
+        return {
+            "seed": self.seed,
+            "length": self.length,
+            "state": state_tree(self.state),
+            "kept": kept_tree(self.kept),
+            "trace": np.array(self.trace),
+        }
+
+    @classmethod
+    def from_tree(cls, problem: Problem, tree: Tree, n_chains: int) -> "_Stage":
+        state = state_from(problem, tree["state"])
+        run = cls(problem, Chain(tree["seed"], state, None, ()), tree["length"], n_chains)
+        run.kept, run.trace = kept_from(problem, state, tree["kept"]), tree["trace"].tolist()
+        return run
 
     @property
     def drawn(self) -> int:
@@ -170,3 +217,48 @@ def _after(runs: list[_Stage], before: list[Chain]) -> list[Chain]:
         for run, one in zip(runs, before, strict=True)
     ]
     return [one for one in chains if one.kept is not None] or chains[:1]
+
+
+class _Position(NamedTuple):
+    """Where all chains are: what a checkpoint holds of them."""
+
+    stage: int
+    before: list[Chain]  # where the stage began
+    runs: list[_Stage]
+
+    def write(self, checkpoint: Checkpoint, now: bool = False) -> None:
+        if not (now or checkpoint.due()):
+            return
+        with ExitStack() as still:
+            for run in self.runs:
+                still.enter_context(run.moving)
+            if all(run.whole for run in self.runs):
+                checkpoint.write("chains", self.tree())
+
+    def tree(self) -> Tree:
+        runs = [run.tree() for run in self.runs]
+        return {"stage": self.stage, "before": list(map(_chain_tree, self.before)), "runs": runs}
+
+    @classmethod
+    def read(cls, problem: Problem, checkpoint: Checkpoint) -> "_Position | None":
+        tree = checkpoint.read("chains")
+        if tree is None:
+            return None
+        before = [_chain_from(problem, chain) for chain in tree["before"]]
+        runs = [_Stage.from_tree(problem, run, len(before)) for run in tree["runs"]]
+        return cls(tree["stage"], before, runs)
+
+
+def _chain_tree(chain: Chain) -> Tree:
+    return {
+        "seed": chain.seed,
+        "state": state_tree(chain.state),
+        "kept": kept_tree(chain.kept),
+        "trace": np.array(chain.trace),
+    }
+
+
+def _chain_from(problem: Problem, tree: Tree) -> Chain:
+    state = state_from(problem, tree["state"])
+    kept = kept_from(problem, state, tree["kept"])
+    return Chain(tree["seed"], state, kept, tuple(tree["trace"].tolist()))

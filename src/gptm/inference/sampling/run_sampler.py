@@ -6,6 +6,7 @@ import numpy as np
 
 from gptm._basics.types import Array
 from gptm.fitted import Draws, Fitted, Reason
+from gptm.inference.checkpoint import Checkpoint, NoCheckpoint
 from gptm.inference.contrasts import contrasts, to_topics
 from gptm.inference.mean_solve import (
     diagonalise,
@@ -35,6 +36,7 @@ def run_sampler(
     *,
     max_iter: int | None,
     after_iteration: Callable[[int, State], bool],
+    checkpoint: Checkpoint | None = None,
 ) -> Fitted:
     """The posterior by Gibbs sampling, one chain from each start."""
     K = starts[0].word_topic.shape[1]
@@ -45,7 +47,12 @@ def run_sampler(
     ]
     starts.clear()  # their documents are as large as those of the chains
     result = run_chains(
-        problem, chains, max_iter=length, target=TARGET, after_sweep=after_iteration
+        problem,
+        chains,
+        max_iter=length,
+        target=TARGET,
+        after_sweep=after_iteration,
+        checkpoint=checkpoint or NoCheckpoint(),
     )
     kept = [chain.kept or _only(problem, chain.state) for chain in result.chains]
     first = result.chains[0]
