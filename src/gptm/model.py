@@ -21,8 +21,8 @@ from gptm.inference.outcome import Outcome
 from gptm.inference.sampling.kept import Draws
 from gptm.inference.sampling.run import run_sampler
 from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
+from gptm.kernels.bound import check_memory
 from gptm.kernels.identity import NothingBound
-from gptm.kernels.kernel import check_memory
 from gptm.kernels.weighted_terms import Terms
 from gptm.prediction import new_documents as predict
 from gptm.starts.start import Start

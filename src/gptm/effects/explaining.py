@@ -13,8 +13,7 @@ from gptm._basics.validation import check_number, is_real
 from gptm.effects.column_values import distinct_settings, read_settings, tell_unseen
 from gptm.effects.explanation import MANY, Explanation
 from gptm.inference.sampling.kept import Draws
-from gptm.kernels import BoundKernel, Documents, Kernel
-from gptm.kernels.algebra import Scaled, Sum
+from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
 from gptm.operators import Placement
 from gptm.starts.seed_words import topic_numbers
 

@@ -10,13 +10,13 @@ Examples
 2.0 * Matern('date', nu=2.5) + Identity()
 """
 
-from gptm.kernels.algebra import Product, Scaled, Sum
 from gptm.kernels.auto import auto_kernel, resolve_kernel
+from gptm.kernels.bound import BoundKernel, Documents
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.function import Function
 from gptm.kernels.graph import Graph
 from gptm.kernels.identity import Identity
-from gptm.kernels.kernel import BoundKernel, Documents, Kernel
+from gptm.kernels.kernel import Kernel, Product, Scaled, Sum
 from gptm.kernels.linear import Embedding, Linear
 from gptm.kernels.mustlink import MustLink
 from gptm.kernels.nearest_neighbors import NearestNeighbors

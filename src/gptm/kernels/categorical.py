@@ -9,14 +9,8 @@ import pandas as pd
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import column, level_names
-from gptm.kernels.kernel import (
-    BoundKernel,
-    Documents,
-    Kernel,
-    nothing_to_learn,
-    packed,
-    unpacked,
-)
+from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn, packed, unpacked
+from gptm.kernels.kernel import Kernel
 from gptm.operators import Block, Features, Placement, Structure, pointing
 
 ALONE = -1  # no value, or at transform a level that no training document has

@@ -7,7 +7,8 @@ import pandas as pd
 from scipy.sparse import issparse
 
 from gptm._basics.types import Array
-from gptm.kernels.kernel import BoundKernel, Documents, Kernel, naming, nothing_to_learn
+from gptm.kernels.bound import BoundKernel, Documents, naming, nothing_to_learn
+from gptm.kernels.kernel import Kernel, means_a_kernel
 from gptm.kernels.pointwise import PointBound
 from gptm.operators.spectral import check_symmetric
 
@@ -173,3 +174,8 @@ def is_function(value: Any) -> bool:
         and not isinstance(value, Kernel | type)
         and not hasattr(value, "get_params")
     )
+
+
+@means_a_kernel
+def _from_function(value: Any) -> Function | None:
+    return Function(value) if is_function(value) else None

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix, issparse
 from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import RENUMBERED, column, level_names, link_lists
-from gptm.kernels.kernel import Documents, nothing_to_learn, packed, unpacked
+from gptm.kernels.bound import Documents, nothing_to_learn, packed, unpacked
 from gptm.kernels.network import (
     Form,
     NetworkBound,

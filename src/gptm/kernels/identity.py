@@ -5,7 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from gptm._basics.types import Array
-from gptm.kernels.kernel import BoundKernel, Documents, Kernel
+from gptm.kernels.bound import BoundKernel, Documents
+from gptm.kernels.kernel import Kernel
 from gptm.operators import Placement, Structure
 
 

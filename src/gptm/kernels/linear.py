@@ -9,7 +9,8 @@ import pandas as pd
 
 from gptm._basics.types import Array
 from gptm.corpus.metadata import column, read_points, vectors
-from gptm.kernels.kernel import BoundKernel, Documents, Kernel, nothing_to_learn
+from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn
+from gptm.kernels.kernel import Kernel
 from gptm.kernels.smooth import checked_columns, grid, warn_constant, warn_same_vectors
 from gptm.operators import Block, Features, Placement, Structure
 

@@ -10,8 +10,9 @@ from scipy.sparse.csgraph import connected_components
 
 from gptm._basics.validation import is_real
 from gptm.corpus.metadata import column, level_names
+from gptm.kernels.bound import Documents, nothing_to_learn, unpacked
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of, warn_useless
-from gptm.kernels.kernel import Documents, Kernel, nothing_to_learn, unpacked
+from gptm.kernels.kernel import Kernel
 
 _UNLABELLED = "-1"  # scikit-learn's way to write a missing label
 

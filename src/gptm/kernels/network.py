@@ -13,7 +13,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from gptm._basics.memory import check_square
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, is_real
-from gptm.kernels.kernel import BoundKernel, Kernel, Learnable
+from gptm.kernels.bound import BoundKernel, Learnable
+from gptm.kernels.kernel import Kernel
 from gptm.operators import EXACT, Network, Placement, Sparse, Structure, Tangent
 
 Form = Literal["smooth", "direct"]

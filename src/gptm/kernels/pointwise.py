@@ -9,7 +9,7 @@ import numpy as np
 from gptm._basics.memory import TooLarge
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
-from gptm.kernels.kernel import BoundKernel, check_memory, naming
+from gptm.kernels.bound import BoundKernel, check_memory, naming
 from gptm.operators import Block, Features, Placement, Structure, Tangent, pointing
 from gptm.operators import factor as factors
 from gptm.operators.spectral import check_symmetric

@@ -11,7 +11,8 @@ from scipy.sparse import issparse
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import as_name, column, level_names
-from gptm.kernels.kernel import Documents, Kernel, naming
+from gptm.kernels.bound import Documents, naming
+from gptm.kernels.kernel import Kernel
 from gptm.kernels.pointwise import PointBound
 from gptm.operators.spectral import check_spectrum, check_symmetric
 

@@ -15,7 +15,8 @@ from gptm._basics.types import Array
 from gptm._basics.validation import is_real
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import is_duration, parse_days, read_points
-from gptm.kernels.kernel import Documents, Kernel, Learnable, nothing_to_learn
+from gptm.kernels.bound import Documents, Learnable, nothing_to_learn
+from gptm.kernels.kernel import Kernel
 from gptm.kernels.pointwise import PointBound
 
 _SMOOTHEST = 19  # nu from which on kv(nu, x) of equal points is infinite

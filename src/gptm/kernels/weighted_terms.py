@@ -6,8 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from gptm._basics.types import Array
-from gptm.kernels.algebra import Scaled, ScaledBound, Sum, SumBound
-from gptm.kernels.kernel import BoundKernel, Kernel, Learnable
+from gptm.kernels.bound import BoundKernel, Learnable
+from gptm.kernels.composite_bounds import ScaledBound, SumBound
+from gptm.kernels.kernel import Kernel, Scaled, Sum
 from gptm.operators import Operator, Tangent, growth, sum_tangents
 
 _LEAST, _MOST = 1e-4, 1e4  # weights, relative to where they start

@@ -116,12 +116,6 @@ class ArrowInner(Inner):
         rest = solve_rest(X[self.Z.others] - self.Z.to_rest(block, weights))
         return self.Z.joined(block - self.Z.to_block(rest, weights) / d, rest)
 
-    def root(self, i: int, X: Array) -> Array:
-        d, weights = self.d[:, [i]], self.weights[:, i]
-        rest = solve_triangular(self.factors[i][0], X[self.Z.others], lower=True, trans="T")
-        block = X[self.Z.columns] / np.sqrt(d) - self.Z.to_block(rest, weights) / d
-        return self.Z.joined(block, rest)
-
     def logdet(self) -> Array:
         rest = [2.0 * np.log(np.diagonal(L)).sum() for L, _ in self.factors]
         return np.log(self.d).sum(0) + np.array(rest)

@@ -6,15 +6,19 @@ from scipy.sparse import diags
 from gptm._basics.memory import check_square
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
-from gptm.operators.additive import APART, Additive
+from gptm.operators.additive import Additive
+from gptm.operators.calculus import Base
 from gptm.operators.dense_prediction import SEVERAL, PlacedCross
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, pointing, stack
+from gptm.operators.graph_polynomials import EXACT
 from gptm.operators.matrixfree import MatrixFree
-from gptm.operators.operator import Base, Cross, Operator
-from gptm.operators.sparse import EXACT
+from gptm.operators.operator import Operator
+from gptm.operators.placement import Placement
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement, Structure
+from gptm.operators.structure import Structure
+from gptm.operators.training_operator import Cross, TrainingOperator
+from gptm.operators.weight_space import APART
 
 DENSE = 20_000  # and features about as many as documents
 PRIVATE = 300  # documents that may have a feature of their own beside a graph
@@ -23,7 +27,7 @@ VARIANCES = (
 )
 
 
-class Exact(Spectral):
+class Exact(Spectral, TrainingOperator):
     """A structure decomposed as a whole."""
 
     def __init__(self, structure: Structure):
@@ -107,7 +111,7 @@ def build_operator(
     exact: int = EXACT,
     several: int = SEVERAL,
     apart: int = APART,
-) -> Operator:
+) -> TrainingOperator:
     """The operator for a structure.
 
     `like` is that of another structure over the same documents, some of whose work may serve this one.

@@ -5,9 +5,10 @@ from functools import cached_property
 import numpy as np
 
 from gptm._basics.types import Array
-from gptm.operators.operator import Base, Cross
+from gptm.operators.calculus import Base
+from gptm.operators.placement import Placement
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement
+from gptm.operators.training_operator import Cross
 
 
 class SpectralCross(Cross):

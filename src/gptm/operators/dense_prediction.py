@@ -6,10 +6,12 @@ import numpy as np
 
 from gptm._basics.types import Array
 from gptm.operators.cross import SpectralCross
-from gptm.operators.operator import Cross
-from gptm.operators.sparse import EXACT, Sparse
+from gptm.operators.graph_polynomials import EXACT
+from gptm.operators.placement import Placement
+from gptm.operators.sparse import Sparse
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement, Structure
+from gptm.operators.structure import Structure
+from gptm.operators.training_operator import Cross
 
 SEVERAL = 5000  # documents up to which several graphs are decomposed, as the way without is slow
 _ENTRIES = 2 * 10**7  # of such covariances at a time

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from gptm._basics.types import Array
+from gptm.operators.calculus import Base
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
-from gptm.operators.operator import Base, BySpectrum, Cross, View
+from gptm.operators.operator import BySpectrum, View
+from gptm.operators.placement import Placement
 from gptm.operators.spectral import Spectral, SpectralView
-from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
+from gptm.operators.training_operator import Cross
 
 
 class Diagonal(BySpectrum, Base):
@@ -62,9 +64,6 @@ class Diagonal(BySpectrum, Base):
     @property
     def spectrum(self) -> tuple[Array, Array]:
         return self.nodes, self._sizes
-
-    def diagonal(self, b: Array) -> Array:
-        return self.values[:, None] / (self.values[:, None] * b + 1.0)
 
     def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
         g = 1.0 / (self.values[:, None] * b + 1.0)

@@ -1,20 +1,18 @@
 """Data as seen by features on top of an operator with a functional calculus."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpstrf
 
 from gptm._basics.types import Array
+from gptm.operators.calculus import damping
 from gptm.operators.features import Features
-from gptm.operators.operator import CoordinateView, View, damping
+from gptm.operators.operator import CoordinateView, View
 from gptm.operators.sparse import Sparse
 from gptm.operators.tangent import Tangent
-
-if TYPE_CHECKING:
-    from gptm.operators.additive import Additive
+from gptm.operators.weight_space import WeightSpace
 
 
 class AlignedView(CoordinateView):
@@ -23,7 +21,7 @@ class AlignedView(CoordinateView):
     Forms are sums of squares here, exact however small the residuals are beside the data.
     """
 
-    def __init__(self, operator: "Additive", Y: Array):
+    def __init__(self, operator: WeightSpace, Y: Array):
         self.operator, self.Y = operator, Y
         r, u = operator.features.width, Y.shape[1]
         self.floor = float(operator.base.nodes[0])
@@ -62,7 +60,7 @@ def semidefinite_root(A: Array) -> Array:
 class AdditiveView(View):
     """Data as seen by features over a base."""
 
-    def __init__(self, operator: "Additive", Y: Array):
+    def __init__(self, operator: WeightSpace, Y: Array):
         self.operator, self.Y = operator, Y
         self.W = operator.base.moments(Y, Y)  # (q, u, u)
         X = operator.base.moments(operator.features, Y)  # (q, r, u)
@@ -100,7 +98,7 @@ class AdditiveView(View):
 class GraphView(AdditiveView):
     """Data as seen by features over a graph; what it has of polynomials serves other parameters too."""
 
-    def __init__(self, operator: "Additive", graph: Sparse, Y: Array, like: View | None):
+    def __init__(self, operator: WeightSpace, graph: Sparse, Y: Array, like: View | None):
         self.operator, self.graph, self.Y = operator, graph, Y
         self.raw = self._taken_over(like) or self._looked_at()
         scales = np.concatenate([np.full(p.width, p.scale) for p in operator.features.blocks])

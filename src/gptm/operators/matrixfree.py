@@ -11,20 +11,21 @@ from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.operators.additive import Additive
 from gptm.operators.diagonal import Diagonal
-from gptm.operators.lanczos import SEED, gauss_rules
-from gptm.operators.operator import BySpectrum, Cross, EigenView, Operator, View
+from gptm.operators.lanczos import gauss_rules
+from gptm.operators.operator import BySpectrum, EigenView, View
+from gptm.operators.placement import Placement
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement, Structure
+from gptm.operators.structure import Structure
 from gptm.operators.tangent import Tangent
+from gptm.operators.training_operator import Cross, TrainingOperator
 
 MAX_STEPS = 30
 _EVERY = 4  # steps between two looks at what they have brought
 _TOL = 1e-6  # relative change of the quadratic forms at which a Krylov space is large enough
-_SKETCHES, _COLUMNS = 4, 32
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
 
 
-class MatrixFree(BySpectrum):
+class MatrixFree(BySpectrum, TrainingOperator):
     """𝒦 = Phi Phi' + graphs + diag(own), by Krylov spaces of 𝒦 around the data.
 
     A block Lanczos run from the data gives coordinates in which 𝒦 is as good as diagonal, for all strengths;
@@ -55,18 +56,6 @@ class MatrixFree(BySpectrum):
     def spectrum(self) -> tuple[Array, Array]:
         values, weights = gauss_rules(self.matmul, self.n)
         return np.maximum(values, np.finfo(float).eps * values.max()), weights
-
-    def diagonal(self, b: Array) -> Array:
-        """Rows of a random sketch of the root: never negative, relative error about 12 %."""
-        rng = np.random.default_rng(SEED)
-        total = np.zeros((self.n, len(b)))
-        for _ in range(_SKETCHES):
-            probes = rng.choice([-1.0, 1.0], size=(self.n, _COLUMNS))
-            view = KrylovView(self, probes)
-            for i, strength in enumerate(b):
-                root = np.sqrt(view.values / (view.values * strength + 1.0))
-                total[:, i] += (view.lift(root[:, None] * view.coordinates) ** 2).sum(1)
-        return total / (_SKETCHES * _COLUMNS)
 
     def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
         raise TypeError("parameters of several large graphs are not learnt")
@@ -130,7 +119,7 @@ class MatrixFreeCross(Cross):
         # What the other terms vary by is noise to each: on average, for graphs.
         others = variances.sum() - variances + shared + own.mean()
         self.among_others = [g.plus(float(v)) for g, v in zip(self.graphs, others, strict=True)]
-        base: Operator = Diagonal(own + variances.sum())
+        base: TrainingOperator = Diagonal(own + variances.sum())
         if features is not None:
             base = Additive(Diagonal(own + variances.sum()), features)
         self.rest = base.cross(Placement(new.n, new.features, new.own))

@@ -6,7 +6,8 @@ import numpy as np
 
 from gptm._basics.types import Array
 from gptm.operators.features import Block, Features
-from gptm.operators.sparse import Network, Sparse
+from gptm.operators.graph_polynomials import Network
+from gptm.operators.sparse import Sparse
 
 _COLUMNS = 32  # of features that are written out at a time
 

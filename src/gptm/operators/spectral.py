@@ -7,8 +7,7 @@ from scipy.linalg import eigh
 
 from gptm._basics.parallel import row_product
 from gptm._basics.types import Array
-from gptm.operators.operator import BySpectrum, Cross, EigenView, View
-from gptm.operators.structure import Placement
+from gptm.operators.operator import BySpectrum, EigenView, View
 from gptm.operators.tangent import Tangent
 
 
@@ -71,16 +70,9 @@ class Spectral(BySpectrum):
     def solve(self, b: Array, X: Array) -> Array:
         return self.unrotate(self.rotate(X) / (self.values[:, None] * b + 1.0))
 
-    def cross(self, new: Placement) -> Cross:
-        raise TypeError("a matrix alone says nothing of new documents")
-
     @property
     def spectrum(self) -> tuple[Array, Array]:
         return self.values, np.ones(self.n)
-
-    def diagonal(self, b: Array) -> Array:
-        damped = self.values[:, None] / (self.values[:, None] * b + 1.0)
-        return damped if self.vectors is None else self.vectors**2 @ damped
 
 
 class SpectralView(EigenView):

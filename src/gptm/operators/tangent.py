@@ -1,16 +1,13 @@
 """How a kernel's matrix moves with one of its parameters."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gptm._basics.types import Array
 from gptm.operators.features import Features
-
-if TYPE_CHECKING:
-    from gptm.operators.sparse import Network
-    from gptm.operators.structure import Structure
+from gptm.operators.graph_polynomials import Network
 
 
 class Tangent(NamedTuple):
@@ -20,7 +17,7 @@ class Tangent(NamedTuple):
     motion: Features | None = None  # dPhi; None where they grow as a whole, which is Phi / 2
     start: int = 0  # where these columns begin among all
     own: Array | None = None  # (D,)
-    graphs: tuple[tuple["Network", Callable[[Array], Array]], ...] = ()  # functions of eigenvalues
+    graphs: tuple[tuple[Network, Callable[[Array], Array]], ...] = ()  # functions of eigenvalues
 
     @property
     def columns(self) -> slice:
@@ -62,21 +59,6 @@ class Tangent(NamedTuple):
             values, vectors = network.eigen
             result = result + (vectors * h(values)) @ vectors.T
         return result
-
-
-def sum_tangents(parts: "list[Structure]", tangents: list[list[Tangent]]) -> list[Tangent]:
-    """Those of all parts of a sum, in the columns that each part has among all."""
-    found, start = [], 0
-    for part, own in zip(parts, tangents, strict=True):
-        found += [tangent._replace(start=tangent.start + start) for tangent in own]
-        start += 0 if part.features is None else part.features.width
-    return found
-
-
-def growth(part: "Structure") -> Tangent:
-    """The motion of a kernel that grows as a whole."""
-    graphs = tuple((graph.network, graph.function) for graph in part.graphs)
-    return Tangent(part.features, own=part.own if part.own.any() else None, graphs=graphs)
 
 
 def _times(factor: float, h: Callable[[Array], Array]) -> Callable[[Array], Array]:

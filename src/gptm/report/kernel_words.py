@@ -7,7 +7,7 @@ import numpy as np
 
 from gptm import kernels as k
 from gptm.corpus.metadata import parse_days
-from gptm.kernels.algebra import Product, Scaled, Sum
+from gptm.kernels.kernel import Product, Scaled, Sum
 from gptm.report.json_values import clean_text, readable
 
 _DAYS_IN_YEAR = 365.2425

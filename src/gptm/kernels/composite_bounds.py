@@ -1,21 +1,16 @@
-"""Kernels made of kernels: sums, products, multiples."""
+"""Sums, products and multiples of kernels over training documents."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from gptm._basics.types import Array
-from gptm.kernels.kernel import (
-    BoundKernel,
-    Documents,
-    Kernel,
-    Learnable,
-    split_params,
-)
+from gptm.kernels.bound import BoundKernel, Documents, Learnable
+from gptm.kernels.description import Description
 from gptm.kernels.pointwise import PointBound
 from gptm.operators import (
     Placement,
@@ -27,39 +22,17 @@ from gptm.operators import (
 )
 
 
-class Composite(Kernel):
-    """A kernel made of others."""
+class Composition(Description):
+    """A description made of others."""
 
     @property
     @abstractmethod
-    def parts(self) -> tuple[Kernel, ...]:
+    def parts(self) -> tuple[Description, ...]:
         """The kernels inside."""
 
     @abstractmethod
-    def rebuild(self, parts: list[Kernel]) -> "Kernel":
+    def rebuild(self, parts: list[Any]) -> Self:
         """The same composition of other parts."""
-
-    @abstractmethod
-    def bound(self, parts: list[BoundKernel]) -> BoundKernel:
-        """The composition of bound parts."""
-
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.column_names()))
-
-    @property
-    def reads_labels(self) -> bool:
-        return any(part.reads_labels for part in self.parts)
-
-    def bind(self, documents: Documents) -> BoundKernel:
-        return self.bound([part.bind(documents) for part in self.parts])
-
-    def rebind(self, arrays: dict[str, np.ndarray]) -> BoundKernel:
-        bounds = []
-        for position, part in enumerate(self.parts):
-            prefix = f"{position}."
-            own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-            bounds.append(part.rebind(own))
-        return self.bound(bounds)
 
 
 class CompositeBound(BoundKernel):
@@ -67,7 +40,7 @@ class CompositeBound(BoundKernel):
 
     kernel: Any
 
-    def __init__(self, kernel: Composite, bounds: list[BoundKernel]):
+    def __init__(self, kernel: Composition, bounds: list[BoundKernel]):
         self.bounds = bounds
         self.kernel = kernel.rebuild([bound.kernel for bound in bounds])
         self.n = bounds[0].n
@@ -98,8 +71,8 @@ class CompositeBound(BoundKernel):
         """What is learnt of a part."""
         return bound.learnables()
 
-    def learnt_by(self, kernel: Kernel) -> list[float] | None:
-        if not isinstance(kernel, Composite) or len(kernel.parts) != len(self.bounds):
+    def learnt_by(self, kernel: Description) -> list[float] | None:
+        if not isinstance(kernel, Composition) or len(kernel.parts) != len(self.bounds):
             return None
         values: list[float] = []
         for bound, part in zip(self.bounds, kernel.parts, strict=True):
@@ -257,132 +230,7 @@ class ProductBound(CompositeBound, PointBound):
         return np.prod([bound.own_gram(item, joint) for bound, item in pairs], axis=0)
 
 
-class Sum(Composite):
-    """The sum of kernels: documents are alike if any of them says so. Written `a + b`."""
-
-    def __init__(self, *terms: Kernel):
-        self.terms = _checked_parts("Sum", terms)
-
-    @classmethod
-    def of(cls, *kernels: Kernel) -> "Sum":
-        """The sum of kernels, with sums among them taken apart."""
-        return cls(*(term for k in kernels for term in (k.terms if isinstance(k, Sum) else (k,))))
-
-    name = None
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        return tuple(self.terms)
-
-    def rebuild(self, parts: list[Kernel]) -> "Sum":
-        return Sum(*parts)
-
-    def bound(self, parts: list[BoundKernel]) -> SumBound:
-        return SumBound(self, parts)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return _numbered_params(self, "terms", deep)
-
-    def set_params(self, **params: Any) -> "Sum":
-        self.terms = _set_numbered(self, "terms", params)
-        return self
-
-    def __repr__(self) -> str:
-        return " + ".join(map(repr, self.terms))
-
-
-class Product(Composite):
-    """The product of kernels: documents are alike if all of them say so. Written `a * b`."""
-
-    def __init__(self, *factors: Kernel):
-        self.factors = _checked_parts("Product", factors)
-
-    name = None
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        return tuple(self.factors)
-
-    def rebuild(self, parts: list[Kernel]) -> "Product":
-        return Product(*parts)
-
-    def bound(self, parts: list[BoundKernel]) -> ProductBound:
-        return ProductBound(self, parts)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return _numbered_params(self, "factors", deep)
-
-    def set_params(self, **params: Any) -> "Product":
-        self.factors = _set_numbered(self, "factors", params)
-        return self
-
-    def __repr__(self) -> str:
-        return " * ".join(_bracketed(factor) for factor in self.factors)
-
-
-class Scaled(Composite):
-    """A multiple of a kernel. Written `2.0 * kernel`."""
-
-    def __init__(self, scale: float, kernel: Kernel):
-        if not (np.isfinite(scale) and scale > 0):
-            raise ValueError(f"a kernel can be scaled by a positive number only; got {scale!r}.")
-        self.scale = float(scale)
-        self.kernel = kernel
-
-    name = None
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
-
-    def rebuild(self, parts: list[Kernel]) -> "Scaled":
-        return Scaled(self.scale, parts[0])
-
-    def bound(self, parts: list[BoundKernel]) -> ScaledBound:
-        return ScaledBound(self, parts)
-
-    def __repr__(self) -> str:
-        return f"{self.scale!r} * {_bracketed(self.kernel)}"
-
-
-def _checked_parts(kind: str, parts: tuple[Any, ...]) -> tuple[Kernel, ...]:
-    if not parts or not all(isinstance(part, Kernel) for part in parts):
-        raise ValueError(f"{kind} expects one or more kernels; got {parts!r}.")
-    return tuple(parts)
-
-
 def _joint_labels(bounds: list[BoundKernel]) -> np.ndarray:
     """Labels of documents that no part can tell apart."""
     stacked = np.column_stack([bound.labels() for bound in bounds])
     return np.unique(stacked, axis=0, return_inverse=True)[1]
-
-
-def _bracketed(kernel: Kernel) -> str:
-    return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
-
-
-def _numbered_params(kernel: Composite, name: str, deep: bool) -> dict[str, Any]:
-    """Parameters of a kernel with any number of parts: the tuple, and with `deep` `k1`, `k2__...`."""
-    params: dict[str, Any] = {name: kernel.parts}
-    if deep:
-        for position, part in enumerate(kernel.parts, start=1):
-            params[f"k{position}"] = part
-            inner = part.get_params(deep=True)
-            params.update({f"k{position}__{key}": value for key, value in inner.items()})
-    return params
-
-
-def _set_numbered(kernel: Composite, name: str, params: dict[str, Any]) -> tuple[Kernel, ...]:
-    """The parts after setting parameters by the names that `_numbered_params` gives them."""
-    whole, inside = split_params(params)
-    changed = list(whole.pop(name, kernel.parts))
-    positions = {f"k{i}": i - 1 for i in range(1, len(changed) + 1)}
-    unknown = (whole.keys() | inside.keys()) - positions.keys()
-    if unknown:
-        valid = sorted([name, *positions])
-        raise ValueError(f"{kernel!r} has no parameter {min(unknown)!r}; it has {valid}.")
-    for key, part in whole.items():
-        changed[positions[key]] = part
-    for key, rest in inside.items():
-        changed[positions[key]].set_params(**rest)
-    return tuple(changed)
