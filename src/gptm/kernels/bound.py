@@ -104,6 +104,10 @@ class BoundKernel(ABC):
         """Values of its columns that show what it does; None where only documents can."""
         return None
 
+    def date_columns(self) -> set[str]:
+        """Columns that held dates in the training documents."""
+        return set()
+
     @property
     def reads_metadata(self) -> bool:
         """Whether new documents need metadata to be placed."""

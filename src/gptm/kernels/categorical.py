@@ -1,5 +1,6 @@
 """Groups of documents: the same author, source or party."""
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +46,9 @@ class Categorical(Kernel):
 
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return f"documents with the same {self.column} are alike"
 
     def read(self, frame: pd.DataFrame | None) -> np.ndarray:
         """(n,) names of levels, None where missing."""

@@ -49,6 +49,9 @@ class CompositeBound(BoundKernel):
     def reads_metadata(self) -> bool:
         return any(bound.reads_metadata for bound in self.bounds)
 
+    def date_columns(self) -> set[str]:
+        return set().union(*(bound.date_columns() for bound in self.bounds))
+
     @property
     def training(self) -> list[Any]:
         return [bound.training for bound in self.bounds]

@@ -1,6 +1,7 @@
 """A kernel that is a function of the user's own."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,8 @@ class Function(Kernel):
     >>> k.Matern("date") + same_author
     Matern('date') + Function(same_author)
     """
+
+    only_in_python: ClassVar[Mapping[str, str]] = {"function": "a function"}
 
     def __init__(self, function: Any, *, name: str | None = None):
         if not callable(function):

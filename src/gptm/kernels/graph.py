@@ -1,6 +1,7 @@
 """Links between documents: citations, replies, dependencies."""
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -67,6 +68,8 @@ class Graph(NetworkKernel):
     Graph('links', id='id')
     """
 
+    only_in_python: ClassVar[Mapping[str, str]] = {"adjacency": "a matrix"}
+
     def __init__(
         self,
         column: str | None = None,
@@ -97,6 +100,10 @@ class Graph(NetworkKernel):
 
     def column_names(self) -> tuple[str, ...]:
         return tuple(name for name in (self.column, self.id) if name is not None)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        by = "" if self.column is None else f" ({self.column})"
+        return f"documents that are linked{by} are alike"
 
     def bind(self, documents: Documents) -> NetworkBound:
         if self.adjacency is None:

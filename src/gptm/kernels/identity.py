@@ -1,5 +1,6 @@
 """Kernels without similarity: the paper's KI, and the absence of any GP term."""
 
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +23,9 @@ class Identity(Kernel):
 
     def __init__(self, *, name: str | None = None):
         self.name = name
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return "every document stands for itself"
 
     def bind(self, documents: Documents) -> "IdentityBound":
         return IdentityBound(self, documents.n)

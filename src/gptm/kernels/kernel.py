@@ -1,8 +1,10 @@
 """What similarity is: the contract of kernels, and kernels made of kernels."""
 
+import inspect
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.gaussian_process import kernels as gp
@@ -34,6 +36,44 @@ class Kernel(Description, ABC):
     def reads_labels(self) -> bool:
         """Whether the kernel reads `y` of `fit`."""
         return False
+
+    # What the kernel is called, for formulas, for help and for the report.
+
+    only_in_python: ClassVar[
+        Mapping[str, str]
+    ] = {}  # parameters that no text can hold, and what they take
+
+    @classmethod
+    def formula_name(cls) -> str | None:
+        """What formulas call the kernel; None where only Python can build it.
+
+        Examples
+        --------
+        >>> from gptm import kernels as k
+        >>> k.NearestNeighbors.formula_name(), k.Precomputed.formula_name()
+        ('nearest_neighbors', None)
+        """
+        if any(p.name in cls.only_in_python and p.default is p.empty for p in cls._signature()):
+            return None
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+    @classmethod
+    def summary(cls) -> str:
+        """The kernel in one sentence: the first line of its documentation."""
+        return (inspect.getdoc(cls) or cls.__name__).partition("\n")[0]
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        """The kernel in words, as a part of a sentence, for readers who do not know what a kernel is.
+
+        `dates` are the columns that hold dates, whose lengths are in days.
+
+        Examples
+        --------
+        >>> from gptm import kernels as k
+        >>> k.RBF("when", length_scale=730.5).describe(dates={"when"})
+        'documents close in when are alike; the likeness fades over about 2 years'
+        """
+        return f"documents are alike as {self!r} says"
 
     def __add__(self, other: "Kernel") -> "Kernel":
         other = _as_kernel(other)
@@ -99,6 +139,11 @@ class Composite(Composition, Kernel):
     def bound(self, parts: list[BoundKernel]) -> BoundKernel:
         """The composition of bound parts."""
 
+    @classmethod
+    def formula_name(cls) -> str | None:
+        """None: formulas write it with `+` and `*`."""
+        return None
+
     def column_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for part in self.parts for name in part.column_names()))
 
@@ -141,6 +186,9 @@ class Sum(Composite):
     def bound(self, parts: list[BoundKernel]) -> SumBound:
         return SumBound(self, parts)
 
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return "; or ".join(term.describe(dates) for term in self.terms)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return _numbered_params(self, "terms", deep)
 
@@ -169,6 +217,9 @@ class Product(Composite):
 
     def bound(self, parts: list[BoundKernel]) -> ProductBound:
         return ProductBound(self, parts)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return "; and at the same time ".join(factor.describe(dates) for factor in self.factors)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return _numbered_params(self, "factors", deep)
@@ -201,6 +252,9 @@ class Scaled(Composite):
 
     def bound(self, parts: list[BoundKernel]) -> ScaledBound:
         return ScaledBound(self, parts)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return self.kernel.describe(dates)
 
     def __repr__(self) -> str:
         return f"{self.scale!r} * {_bracketed(self.kernel)}"

@@ -1,12 +1,15 @@
 """Linear similarity: of numeric columns, and of vectors such as embeddings. Weight space, whatever the size."""
 
 from abc import abstractmethod
+from collections.abc import Collection
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm.corpus.metadata import column, read_points, vectors
 from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn
@@ -80,6 +83,9 @@ class VectorBound(BoundKernel):
     def alone(self) -> np.ndarray:
         return np.array(np.isnan(self.rows).any(axis=1))
 
+    def date_columns(self) -> set[str]:
+        return set(compress(self.kernel.column_names(), self.dates))
+
     @property
     def training(self) -> Array:
         return self.rows
@@ -143,6 +149,9 @@ class Linear(_VectorKernel):
     def features(self, standardised: Array) -> Array:
         return standardised / np.sqrt(len(self.columns))
 
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return f"topics rise or fall steadily with {listed(self.columns)}"
+
     def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
         points = bound.rows * np.sqrt(len(self.columns)) * bound.scale + bound.centre
         return grid(self.columns, points, bound.dates, n_points)
@@ -191,6 +200,9 @@ class Embedding(_VectorKernel):
         warn_same_vectors(self, self.column, points)
         centre = points.mean(axis=0)
         return (centre if self.center else np.zeros_like(centre)), np.ones_like(centre)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return f"documents with similar vectors ({self.column}) are alike"
 
     def features(self, standardised: Array) -> Array:
         lengths: Any = np.linalg.norm(standardised, axis=1, keepdims=True)

@@ -1,6 +1,6 @@
 """The paper's must-link kernel: documents that are known to belong together."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,10 @@ class MustLink(Kernel):
     @property
     def reads_labels(self) -> bool:
         return self.column is None and self.pairs is None
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        by = "" if self.column is None else f" ({self.column})"
+        return f"documents with the same label{by} belong together"
 
     def bind(self, documents: Documents) -> "MustLinkBound":
         n_documents, y = documents.n, documents.y

@@ -1,11 +1,12 @@
 """Documents among their nearest neighbours: by words, numbers or embeddings."""
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
+from gptm._basics.prose import listed
 from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, check_number, is_real
@@ -79,6 +80,11 @@ class NearestNeighbors(NetworkKernel):
 
     def column_names(self) -> tuple[str, ...]:
         return () if self.on is None else self._names()
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        by = "by their words" if self.on is None else f"in {listed(self.column_names())}"
+        count = "one" if self.n_neighbors == 1 else self.n_neighbors
+        return f"each document is like the {count} nearest to it {by}"
 
     def bind(self, documents: Documents) -> "NeighborBound":
         check_number("n_neighbors", self.n_neighbors, least=1, integer=True)

@@ -1,7 +1,7 @@
 """A similarity matrix of the user's own."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -43,6 +43,8 @@ class Precomputed(Kernel):
     Precomputed(<3 x 3 matrix>, id='row')
     """
 
+    only_in_python: ClassVar[Mapping[str, str]] = {"matrix": "a matrix"}
+
     def __init__(self, matrix: Any, *, id: str | None = None, name: str | None = None):
         self.matrix = matrix
         self.id = id
@@ -50,6 +52,9 @@ class Precomputed(Kernel):
 
     def column_names(self) -> tuple[str, ...]:
         return () if self.id is None else (self.id,)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return "how alike documents are was given as a matrix"
 
     def bind(self, documents: Documents) -> "PrecomputedBound":
         n_documents = documents.n

@@ -1,9 +1,10 @@
 """Smooth similarity along numeric or date columns, by scikit-learn's Gaussian process kernels."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import compress
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 from sklearn.gaussian_process import kernels as gp
 
+from gptm._basics.prose import duration, listed, readable
 from gptm._basics.types import Array
 from gptm._basics.validation import is_real
 from gptm._basics.warnings import warn
@@ -108,6 +110,9 @@ class ColumnBound(PointBound):
     def settings(self, n_points: int) -> pd.DataFrame | None:
         return grid(self.kernel.columns, self.points, self.dates, n_points)
 
+    def date_columns(self) -> set[str]:
+        return set(compress(self.kernel.column_names(), self.dates))
+
     @property
     def training(self) -> Array:
         return self.points
@@ -184,6 +189,8 @@ class OnColumns(_ColumnKernel):
     ('date',)
     """
 
+    only_in_python: ClassVar[Mapping[str, str]] = {"kernel": "a kernel of scikit-learn"}
+
     def __init__(self, kernel: gp.Kernel, *columns: str, name: str | None = None):
         if not isinstance(kernel, gp.Kernel):
             raise ValueError(
@@ -205,6 +212,9 @@ class OnColumns(_ColumnKernel):
 
     def covariance(self) -> gp.Kernel:
         return self.kernel
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return f"documents alike in {listed(self.columns)} are alike, by {self.kernel!r}"
 
     def noise(self, points: Array) -> Array:
         """White noise, which scikit-learn leaves out between two sets of points."""
@@ -242,6 +252,15 @@ class _LengthScaled(_ColumnKernel):
         span = float(np.nanmax(np.nanmax(points, axis=0) - np.nanmin(points, axis=0)))
         span = span if span > 0 else 1.0
         return span / 500.0, 5.0 * span
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        alike = f"documents close in {listed(self.columns)} are alike"
+        if self.length_scale is None:
+            return alike
+        scales = np.broadcast_to(_checked_length_scale(self), len(self.columns))
+        pairs = zip(self.columns, scales, strict=True)
+        lengths = [duration(scale) if name in dates else readable(scale) for name, scale in pairs]
+        return f"{alike}; the likeness fades over about {listed(dict.fromkeys(lengths))}"
 
     def scaled_distances(self, points: Array, others: Array) -> Array:
         """(n, m) distances in units of the length-scale."""
@@ -394,6 +413,11 @@ class Periodic(_ColumnKernel):
         circles = self.covariance()
         square = (circles.distances(points, others) / circles.length_scale) ** 2
         return square * np.exp(-0.5 * square)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        days, columns = parse_days(self.period), listed(self.columns)
+        length = duration(days) if set(dates) & set(self.columns) else readable(days, 6)
+        return f"documents at the same point of a cycle in {columns}, of length {length}, are alike"
 
     def covariance(self) -> "_OnCircles":
         given = 1.0 if self.length_scale is None else self.length_scale
