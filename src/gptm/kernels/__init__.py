@@ -1,7 +1,7 @@
 """What similarity between documents is: which columns, which form, which parameters.
 
-A kernel is a description; `bind` ties it to the training documents. How to multiply and solve
-with it is the business of `gptm.operators`.
+A kernel is a description; `bind` ties it to the training documents. `gptm.operators` then
+multiplies and solves with it.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""Kernels over given training documents: what they know of them, and what they say of new ones."""
+"""Kernels tied to training documents: what they store of these, and how they predict new documents."""
 
 import json
 from abc import ABC, abstractmethod
@@ -31,17 +31,17 @@ from gptm.operators.spectral import Indefinite
 
 
 class Documents(NamedTuple):
-    """What a kernel may look at."""
+    """Everything that a kernel may read."""
 
     n: int
     frame: pd.DataFrame | None = None  # metadata, one row per document
     counts: csr_matrix | None = None  # words
     y: Any = None  # labels that `fit` was given
-    n_jobs: int | None = None  # threads that may help
+    n_jobs: int | None = None  # number of threads
 
 
 class Learnable(NamedTuple):
-    """A positive parameter that was not given, where it stands, and how far it may go."""
+    """A positive parameter that the user left open: its current value and its limits."""
 
     name: str
     value: float
@@ -50,7 +50,7 @@ class Learnable(NamedTuple):
 
 
 class BoundKernel(ABC):
-    """A kernel over given training documents: its operator, and what it says of new documents."""
+    """A kernel tied to training documents: its operator, and its predictions for new documents."""
 
     # The `Kernel`, with its open parameters settled; not typed as one, since kernels that are made of kernels bind
     # to classes that are defined in terms of this one.
@@ -60,27 +60,27 @@ class BoundKernel(ABC):
     @property
     @abstractmethod
     def structure(self) -> Structure:
-        """What the kernel among the training documents is made of."""
+        """The kernel matrix of the training documents, as features, graphs and a diagonal."""
 
     @property
     @abstractmethod
     def training(self) -> Any:
-        """What the kernel knows of the training documents, in the form that `read` gives."""
+        """The training documents in the form that `read` returns for new ones."""
 
     @abstractmethod
     def read(self, new: Documents) -> Any:
-        """What the kernel needs of new documents. Without metadata they fall back to the prior."""
+        """What the kernel needs to know about new documents. Without metadata they fall back to the prior."""
 
     @abstractmethod
     def place(self, new: Any, joint: bool = False) -> Placement:
-        """Where new documents, as `read`, stand; `joint` where they are predicted together."""
+        """The position of new documents, as returned by `read`; `joint` if they are predicted together."""
 
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
-        """What has to be saved of the training documents."""
+        """The arrays that a saved model needs, to `rebind` the kernel."""
 
     def learnables(self) -> list[Learnable]:
-        """Parameters that the documents may decide."""
+        """Parameters that are learnt from the documents."""
         return []
 
     def moved(self, values: Sequence[float]) -> "BoundKernel":
@@ -89,19 +89,19 @@ class BoundKernel(ABC):
         return self
 
     def learnt_by(self, kernel: Description) -> list[float] | None:
-        """The values that a kernel of the same kind and columns has for these learnables; None for another one."""
+        """The values of these learnables in a kernel of the same class and columns; None for any other kernel."""
         if type(kernel) is not type(self.kernel):
             return None
-        values = [getattr(kernel, one.name) for one in self.learnables()]
+        values = [getattr(kernel, learnable.name) for learnable in self.learnables()]
         same = kernel.column_names() == self.kernel.column_names()
-        return [float(one) for one in values] if same and all(map(is_real, values)) else None
+        return [float(value) for value in values] if same and all(map(is_real, values)) else None
 
     def tangents(self) -> list[Tangent]:
-        """How its matrix moves with the logarithm of each of them."""
+        """The derivative of the kernel matrix in the logarithm of each learnable."""
         return []
 
     def settings(self, n_points: int) -> pd.DataFrame | None:
-        """Values of its columns that show what it does; None where only documents can."""
+        """Values of its columns along which to show its effect; None if there are none, as for links."""
         return None
 
     def date_columns(self) -> set[str]:
@@ -115,12 +115,15 @@ class BoundKernel(ABC):
 
     @cached_property
     def operator(self) -> TrainingOperator:
-        """How to solve with it."""
+        """The operator that solves with the kernel matrix."""
         return self.solver()
 
     def solver(self, like: Operator | None = None) -> TrainingOperator:
-        """How to solve with it; `like` is the operator of the same kernel with other parameters."""
-        structure = self.structure  # whose refusals name a remedy of their own
+        """The operator that solves with the kernel matrix.
+
+        `like` is the operator of the same kernel with other parameters, whose work it may reuse.
+        """
+        structure = self.structure  # outside of `try`: its errors name their own remedy
         try:
             return build_operator(structure, like)
         except TooLarge as error:
@@ -128,10 +131,10 @@ class BoundKernel(ABC):
             raise TooLarge(f"{error} {remedy}") from None
 
     def cross(self, new: Any, joint: bool = False) -> Cross:
-        """The kernel's word on new documents as `read`; `joint` where they are predicted together."""
+        """Predictions for new documents, as returned by `read`; `joint` if they are predicted together."""
         placed = self.place(new)
         if joint:
-            if placed.features is not None or placed.weights:  # else each has only what is its own
+            if placed.features is not None or placed.weights:  # otherwise the result is diagonal
                 check_memory(placed.n, self.kernel)
             placed = self.place(new, joint=True)
         return self.operator.cross(placed)
@@ -145,17 +148,17 @@ class BoundKernel(ABC):
     def labels(self) -> np.ndarray:
         """(D,) integers, equal for training documents that the kernel cannot tell apart.
 
-        What a document has for itself alone does not count.
+        The part of its variance that a document shares with no other is ignored.
         """
         return np.arange(self.n)
 
     def alone(self) -> np.ndarray:
-        """(D,) whether a training document has nothing in common with any other, as for want of a value."""
+        """(D,) whether a training document is independent of all others, for example because its value is missing."""
         return np.zeros(self.n, dtype=bool)
 
     @property
     def own_part(self) -> float:
-        """The part of every document's variance, of new ones too, that it shares with no other document."""
+        """The variance that every document, also a new one, has at least for itself alone."""
         return 0.0
 
     def gram(self) -> Array:
@@ -168,28 +171,28 @@ class BoundKernel(ABC):
         return self.structure.to_dense()
 
     def own_variances(self) -> Array:
-        """(D,) what of each training document's variance it shares with no other document."""
+        """(D,) the part of each training document's variance that it shares with no other document."""
         return self.structure.own
 
     def shared_variances(self) -> Array:
-        """(D,) the rest of it: the diagonal of `between`."""
+        """(D,) the rest of the variance: the diagonal of `between`."""
         features = self.structure.features
         return np.zeros(self.n) if features is None else features.row_squares()
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
-        """Training documents against training documents, each pair taken as two, without what is their own."""
+        """Covariances between training documents, without `own_variances` even where a row meets itself."""
         features = self.structure.features
         if features is None:
             return np.zeros((len(rows), len(others)))
         return features.take(rows).to_dense() @ features.take(others).to_dense().T
 
     def cross_gram(self, new: Any, rows: np.ndarray | None = None) -> Array:
-        """(n, m) new documents against training documents, or some of them."""
-        found = covariance_with_training(self.structure, self.place(new))
-        return found if rows is None else found[:, rows]
+        """(n, m) covariances of new documents with all training documents, or with some `rows` of them."""
+        covariances = covariance_with_training(self.structure, self.place(new))
+        return covariances if rows is None else covariances[:, rows]
 
     def own_gram(self, new: Any, joint: bool) -> Array:
-        """(n,) the new documents' own variances, or with `joint` (n, n) among them."""
+        """(n,) variances of new documents, or with `joint` their (n, n) covariances."""
         written_out = covariance_of_new if joint else variance_of_new
         return written_out(self.structure, self.place(new, joint))
 
@@ -204,7 +207,7 @@ def unpacked(array: np.ndarray) -> Any:
 
 
 def nothing_to_learn(kernel: Description, why: str) -> ValueError:
-    """The error for a kernel whose documents tell it nothing."""
+    """The error for a kernel that has no usable values in the training documents."""
     return ValueError(
         f"{kernel!r} has nothing to learn from: {why}. Leave this kernel out, or fill the column."
     )
@@ -212,7 +215,7 @@ def nothing_to_learn(kernel: Description, why: str) -> ValueError:
 
 @contextmanager
 def naming(kernel: Description, remedy: str = "") -> Iterator[None]:
-    """Errors in here say which kernel they are about, and what else to try where it is no covariance."""
+    """Name the kernel in errors raised inside, and add a remedy if its matrix is not a covariance."""
     try:
         yield
     except Indefinite as error:
@@ -222,7 +225,7 @@ def naming(kernel: Description, remedy: str = "") -> Iterator[None]:
 
 
 def check_memory(n: int, kernel: Description) -> None:
-    """Refuse a dense decomposition that the machine cannot hold (matrix, vectors and work space)."""
+    """Refuse a dense decomposition that does not fit into memory (matrix, vectors and work space)."""
     check_square(
         n,
         f"{kernel!r} tells {n:,} documents apart",

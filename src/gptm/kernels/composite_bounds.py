@@ -23,7 +23,7 @@ from gptm.operators import (
 
 
 class Composition(Description):
-    """A description made of others."""
+    """A description that is composed of others."""
 
     @property
     @abstractmethod
@@ -32,7 +32,7 @@ class Composition(Description):
 
     @abstractmethod
     def rebuild(self, parts: list[Any]) -> Self:
-        """The same composition of other parts."""
+        """The same composition with other parts."""
 
 
 class CompositeBound(BoundKernel):
@@ -60,7 +60,7 @@ class CompositeBound(BoundKernel):
         return [bound.read(new) for bound in self.bounds]
 
     def learnables(self) -> list[Learnable]:
-        return [found for bound in self.bounds for found in self._open_in(bound)]
+        return [learnable for bound in self.bounds for learnable in self._open_in(bound)]
 
     def moved(self, values: Sequence[float]) -> BoundKernel:
         parts, rest = [], list(values)
@@ -71,7 +71,7 @@ class CompositeBound(BoundKernel):
         return type(self)(self.kernel, parts)
 
     def _open_in(self, bound: BoundKernel) -> list[Learnable]:
-        """What is learnt of a part."""
+        """The parameters of a part that are learnt."""
         return bound.learnables()
 
     def learnt_by(self, kernel: Description) -> list[float] | None:
@@ -79,10 +79,10 @@ class CompositeBound(BoundKernel):
             return None
         values: list[float] = []
         for bound, part in zip(self.bounds, kernel.parts, strict=True):
-            found = bound.learnt_by(part)
-            if found is None:
+            learnt = bound.learnt_by(part)
+            if learnt is None:
                 return None
-            values += found if self._open_in(bound) else []
+            values += learnt if self._open_in(bound) else []
         return values
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -94,7 +94,7 @@ class CompositeBound(BoundKernel):
 
 
 class SumBound(CompositeBound):
-    """Terms side by side: nobody ever looks at pairs of their values."""
+    """A sum of terms; their features and graphs stand side by side."""
 
     @cached_property
     def structure(self) -> Structure:
@@ -186,22 +186,24 @@ class ScaledBound(CompositeBound):
 
 
 class ProductBound(CompositeBound, PointBound):
-    """Factors, by the values that documents have in all of them.
+    """A product of factors, over the distinct combinations of their values.
 
-    Of the factors' parameters, those are learnt that are parameters of a function of two documents' values.
+    Only parameters of factors that are functions of two documents' values are learnt.
     """
 
     def _open_in(self, bound: BoundKernel) -> list[Learnable]:
         return bound.learnables() if isinstance(bound, PointBound) else []
 
     def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
-        found = []
+        products = []
         for bound in self.bounds:
             if self._open_in(bound):
                 assert isinstance(bound, PointBound)
                 rest = [b.between(rows, others) for b in self.bounds if b is not bound]
-                found += [np.prod([slope, *rest], axis=0) for slope in bound.slopes(rows, others)]
-        return found
+                products += [
+                    np.prod([slope, *rest], axis=0) for slope in bound.slopes(rows, others)
+                ]
+        return products
 
     def labels(self) -> np.ndarray:
         return _joint_labels(self.bounds)
@@ -210,7 +212,7 @@ class ProductBound(CompositeBound, PointBound):
         return np.any([bound.alone() for bound in self.bounds], axis=0)
 
     def own_variances(self) -> Array:
-        """All of its variance but what it shares in every factor."""
+        """All of a document's variance, except the product of what it shares in each factor."""
         shared = [bound.shared_variances() for bound in self.bounds]
         own = [bound.own_variances() for bound in self.bounds]
         return np.prod(np.add(shared, own), axis=0) - np.prod(shared, axis=0)

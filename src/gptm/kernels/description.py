@@ -8,13 +8,13 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-_LISTED = 10  # values of a parameter that are printed
+_LISTED = 10  # longer lists are printed as their length
 
 
 class Description:
-    """A value that is its constructor's arguments, stored under their own names.
+    """An object that is fully described by its constructor's arguments, stored under their own names.
 
-    scikit-learn's parameter protocol lets clone and GridSearchCV reach into it.
+    It follows scikit-learn's parameter protocol, so clone and GridSearchCV work.
     """
 
     name: str | None
@@ -28,7 +28,7 @@ class Description:
         return list(inspect.signature(cls.__init__).parameters.values())[1:]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, with `deep` those of nested kernels as `outer__inner`."""
+        """Parameters by name; `deep` includes those of nested kernels as `outer__inner`."""
         params = {p.name: getattr(self, p.name) for p in self._signature()}
         if deep:
             for name, value in list(params.items()):
@@ -46,7 +46,7 @@ class Description:
             raise ValueError(
                 f"{type(self).__name__} has no parameter {min(unknown)!r}; it has {sorted(valid)}."
             )
-        vars(self).update(vars(self.replace(**whole)))  # as the constructor takes them
+        vars(self).update(vars(self.replace(**whole)))  # through the constructor, which checks them
         for name, rest in inside.items():
             getattr(self, name).set_params(**rest)
         return self
@@ -95,7 +95,7 @@ class Description:
 
 
 def split_params(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Parameters themselves, and by their names those inside of them, which are to be set after them."""
+    """Split `outer__inner` names: own parameters, and parameters of nested kernels by the outer name."""
     whole: dict[str, Any] = {}
     inside: dict[str, dict[str, Any]] = {}
     for key, value in params.items():
@@ -107,20 +107,20 @@ def split_params(params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, dict
     return whole, inside
 
 
-def _equal(one: Any, other: Any) -> bool:
-    if issparse(one) or issparse(other):
-        both = issparse(one) and issparse(other) and one.shape == other.shape
-        return bool(both and (one != other).nnz == 0)
-    if isinstance(one, pd.DataFrame) and isinstance(
-        other, pd.DataFrame
+def _equal(mine: Any, theirs: Any) -> bool:
+    if issparse(mine) or issparse(theirs):
+        both = issparse(mine) and issparse(theirs) and mine.shape == theirs.shape
+        return bool(both and (mine != theirs).nnz == 0)
+    if isinstance(mine, pd.DataFrame) and isinstance(
+        theirs, pd.DataFrame
     ):  # labels say which row is which
-        labels = zip(one.axes, other.axes, strict=True)
-        return all(a.equals(b) for a, b in labels) and np.array_equal(one, other)
-    return bool(np.array_equal(one, other))
+        labels = zip(mine.axes, theirs.axes, strict=True)
+        return all(a.equals(b) for a, b in labels) and np.array_equal(mine, theirs)
+    return bool(np.array_equal(mine, theirs))
 
 
 def short(value: Any) -> str:
-    """A parameter as it is printed: as it was written, unless that is long."""
+    """A parameter as it is printed: its repr, or its size if that would be long."""
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         return repr(value.item())
     if (isinstance(value, np.ndarray | pd.DataFrame) and value.ndim > 1) or issparse(value):

@@ -1,4 +1,4 @@
-"""Kernels written as text, for the command line and for settings files; nothing in the text is ever run."""
+"""Kernels written as text, for the command line and settings files. The text is parsed, never executed."""
 
 import ast
 import difflib
@@ -37,10 +37,10 @@ class _Argument(NamedTuple):
 
 
 def parse_kernel(text: str) -> Kernel:
-    """The kernel that a formula means.
+    """Build the kernel that a formula describes.
 
-    A formula is written as in Python, with the names of `gptm.kernels` in any case and with or without underscores.
-    Columns may go without quotation marks where they are one word.
+    Formulas look like Python. Names of kernels may be upper or lower case, with or without underscores.
+    A column name that is one word needs no quotation marks.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def parse_kernel(text: str) -> Kernel:
     Raises
     ------
     ValueError
-        With the formula, a mark below the place where it is wrong, and what might be meant.
+        If the formula is wrong. The message shows the place and suggests a correction.
 
     Examples
     --------
@@ -76,18 +76,18 @@ def parse_kernel(text: str) -> Kernel:
 
 
 def kernel_names() -> tuple[str, ...]:
-    """The kernels that a formula can name, as people write them."""
+    """The names of all kernels that a formula can use."""
     return tuple(_by_formula_name())
 
 
 def kernel_help() -> list[tuple[str, str]]:
-    """How each of them is written, and what it is.
+    """How to write each kernel in a formula, with a one-line summary.
 
     Examples
     --------
     >>> from gptm.kernels.formula import kernel_help
     >>> dict(kernel_help())["categorical(column)"]
-    'Documents with the same value are alike, all others are not: a random effect per level.'
+    'Documents with the same value are alike: one random effect per level.'
     """
     return [(_usage(name, kind), kind.summary()) for name, kind in _by_formula_name().items()]
 
@@ -157,7 +157,7 @@ class _Parser:
         return token
 
     def taken(self, kind: str) -> bool:
-        """Whether the next token is of a kind; then it is behind us."""
+        """Whether the next token is of this kind; if so, go past it."""
         matches = self.next.kind == kind
         self.position += matches
         return matches
@@ -170,11 +170,11 @@ class _Parser:
         return ", but the formula ends" if self.next.kind == "end" else f"; got {self.next.text!r}"
 
     def error(self, message: str, start: int | None = None) -> ValueError:
-        """The error, with a mark below its place."""
+        """An error that shows the formula, with a mark below the place."""
         start = self.next.start if start is None else start
         line_start = self.text.rfind("\n", 0, start) + 1
         line = self.text[line_start:].split("\n", 1)[0]
-        # Tabs stay tabs, so that the mark stands where the eye expects it.
+        # Tabs stay tabs, so that the mark lines up.
         gap = "".join("\t" if c == "\t" else " " for c in line[: start - line_start])
         return ValueError(f"{message}\n    {line}\n    {gap}^")
 
@@ -199,7 +199,7 @@ class _Parser:
         return kernel
 
     def product(self) -> Kernel:
-        """Numbers first, then the kernels from left to right: the form in which kernels print."""
+        """One number in front, then the kernels from left to right, as kernels are printed."""
         start = self.next.start
         scale, factors = 1.0, list[Kernel]()
         scaled = False
@@ -286,7 +286,9 @@ class _Parser:
     def string(self) -> str:
         token = self.take()
         try:
-            return str(ast.literal_eval(token.text))  # knows the escapes; a string is all it can be
+            return str(
+                ast.literal_eval(token.text)
+            )  # the token is a string literal, so nothing else can be evaluated
         except (SyntaxError, ValueError):
             raise self.error(
                 "this text holds an escape that Python does not know", token.start
@@ -358,7 +360,7 @@ class _Parser:
 
 
 def _only_in_python() -> list[str]:
-    """Kernels that take what no text can hold."""
+    """Kernels that need a matrix, a function or another object of Python."""
     return [
         name
         for name, kind in kernel_classes().items()
@@ -371,7 +373,7 @@ def _plain(name: str) -> str:
 
 
 def _factors(kernel: Kernel) -> list[Any]:
-    """Numbers and kernels whose product a kernel is."""
+    """A kernel as numbers and kernels that multiply to it."""
     if isinstance(kernel, Scaled):
         return [kernel.scale, *_factors(kernel.kernel)]
     if isinstance(kernel, Product):

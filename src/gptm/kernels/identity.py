@@ -1,4 +1,4 @@
-"""Kernels without similarity: the paper's KI, and the absence of any GP term."""
+"""The paper's KI, where no two documents are alike, and the model without any GP term."""
 
 from collections.abc import Collection
 from functools import cached_property

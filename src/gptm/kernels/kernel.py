@@ -20,28 +20,28 @@ _READERS: list[Reader] = []
 class Kernel(Description, ABC):
     """Similarity between documents, as a description that can be printed, cloned, tuned and saved.
 
-    A subclass stores its constructor's arguments under their own names and says in `bind` what it needs of the
-    training documents. Columns of metadata come first and positionally.
+    A subclass stores its constructor's arguments under their own names and says in `bind` what it needs from the
+    training documents. Columns of the metadata come first, as positional arguments.
     """
 
     @abstractmethod
     def bind(self, documents: Documents) -> BoundKernel:
-        """Tie the kernel to the training documents, with open parameters settled."""
+        """Tie the kernel to the training documents, and give open parameters their starting values."""
 
     @abstractmethod
     def rebind(self, arrays: dict[str, np.ndarray]) -> BoundKernel:
-        """Tie the kernel to what `BoundKernel.arrays` kept of the training documents."""
+        """Restore the bound kernel from what its `arrays` saved."""
 
     @property
     def reads_labels(self) -> bool:
         """Whether the kernel reads `y` of `fit`."""
         return False
 
-    # What the kernel is called, for formulas, for help and for the report.
+    # Its name and words, for formulas, for help and for the report.
 
     only_in_python: ClassVar[
         Mapping[str, str]
-    ] = {}  # parameters that no text can hold, and what they take
+    ] = {}  # parameters that a formula cannot hold, with what they take
 
     @classmethod
     def formula_name(cls) -> str | None:
@@ -79,7 +79,7 @@ class Kernel(Description, ABC):
         other = _as_kernel(other)
         if isinstance(other, Kernel):
             return Sum.of(self, other)
-        # NotImplemented would let scikit-learn's kernels swallow it.
+        # After NotImplemented a kernel of scikit-learn would accept the sum.
         raise TypeError(
             f"only kernels of gptm.kernels can be added to a kernel; got {other!r}.{_hint(other)}"
         )
@@ -87,7 +87,7 @@ class Kernel(Description, ABC):
     def __mul__(self, other: "Kernel | float") -> "Kernel":
         other = _as_kernel(other)
         if isinstance(other, Kernel):
-            # A number in front of a factor is one in front of the product.
+            # A number in front of a factor moves in front of the product.
             inside = [part.kernel if isinstance(part, Scaled) else part for part in (self, other)]
             scales = [part.scale for part in (self, other) if isinstance(part, Scaled)]
             return Scaled(float(np.prod(scales)), Product(*inside)) if scales else Product(*inside)
@@ -109,16 +109,16 @@ class Kernel(Description, ABC):
 
 
 def means_a_kernel(reader: Reader) -> Reader:
-    """Register what else may stand where a kernel stands.
+    """Register a function that turns plain values into kernels, so that they can be added to kernels.
 
-    `reader` takes any value and gives the kernel that it means, None where it means none.
+    `reader` takes any value and returns a kernel, or None if it does not know the value.
     """
     _READERS.append(reader)
     return reader
 
 
 def _as_kernel(value: Any) -> Any:
-    """The kernel that a plain value means; anything else as it is."""
+    """The kernel that a plain value stands for; other values unchanged."""
     return next((kernel for reader in _READERS if (kernel := reader(value)) is not None), value)
 
 
@@ -164,14 +164,14 @@ class Composite(Composition, Kernel):
 
 
 class Sum(Composite):
-    """The sum of kernels: documents are alike if any of them says so. Written `a + b`."""
+    """A sum of kernels, written `a + b`: documents are alike if they are alike in any term."""
 
     def __init__(self, *terms: Kernel):
         self.terms = _checked_parts("Sum", terms)
 
     @classmethod
     def of(cls, *kernels: Kernel) -> "Sum":
-        """The sum of kernels, with sums among them taken apart."""
+        """The sum of kernels; terms of nested sums become terms of this one."""
         return cls(*(term for k in kernels for term in (k.terms if isinstance(k, Sum) else (k,))))
 
     name = None
@@ -201,7 +201,7 @@ class Sum(Composite):
 
 
 class Product(Composite):
-    """The product of kernels: documents are alike if all of them say so. Written `a * b`."""
+    """A product of kernels, written `a * b`: documents are alike if they are alike in all factors."""
 
     def __init__(self, *factors: Kernel):
         self.factors = _checked_parts("Product", factors)
@@ -233,7 +233,7 @@ class Product(Composite):
 
 
 class Scaled(Composite):
-    """A multiple of a kernel. Written `2.0 * kernel`."""
+    """A multiple of a kernel, written `2.0 * kernel`."""
 
     def __init__(self, scale: float, kernel: Kernel):
         if not (np.isfinite(scale) and scale > 0):

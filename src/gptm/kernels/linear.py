@@ -1,4 +1,4 @@
-"""Linear similarity: of numeric columns, and of vectors such as embeddings. Weight space, whatever the size."""
+"""Linear similarity of numeric columns, and of vectors such as embeddings."""
 
 from abc import abstractmethod
 from collections.abc import Collection
@@ -25,18 +25,18 @@ class _VectorKernel(Kernel):
     def read(
         self, frame: pd.DataFrame | None, then: np.ndarray | None = None
     ) -> tuple[Array, np.ndarray]:
-        """(n, p) numbers, a row with a NaN is missing; and which columns hold dates, as `then` in training."""
+        """(n, p) numbers, a row with NaN counts as missing; and which columns hold dates, `then` as in training."""
 
     @abstractmethod
     def prepare(self, points: Array) -> tuple[Array, Array]:
-        """(p,) what is taken off the training points, and what they are divided by."""
+        """(p,) centre and scale of the training points."""
 
     @abstractmethod
     def features(self, standardised: Array) -> Array:
-        """(n, p) rows whose products are the kernel."""
+        """(n, p) rows whose inner products are the kernel."""
 
     def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
-        """Values along which it can be shown; None where there are none."""
+        """Values along which to show its effect; None if there are none."""
         return None
 
     def bind(self, documents: Documents) -> "VectorBound":
@@ -72,10 +72,10 @@ class VectorBound(BoundKernel):
         return Placement(len(new), *self._parts(new))
 
     def _parts(self, rows: Array) -> tuple[Features, Array]:
-        """A document without values varies as much as a training document on average."""
+        """A document with missing values gets the mean variance of the training documents."""
         missing = np.array(np.isnan(rows).any(axis=1))
-        known = np.where(missing[:, None], 0.0, rows)
-        return Features([Block(None, known)]), np.where(missing, self._variance, 0.0)
+        filled = np.where(missing[:, None], 0.0, rows)
+        return Features([Block(None, filled)]), np.where(missing, self._variance, 0.0)
 
     def settings(self, n_points: int) -> pd.DataFrame | None:
         return self.kernel.settings(self, n_points)
@@ -112,14 +112,14 @@ class VectorBound(BoundKernel):
 
 
 class Linear(_VectorKernel):
-    """Straight-line effects of numeric or date columns: each is standardised, all weigh the same.
+    """Straight-line effects of numeric or date columns, each standardised and with the same weight.
 
     Parameters
     ----------
     *columns : str
         Numeric or date columns of the metadata.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -158,16 +158,16 @@ class Linear(_VectorKernel):
 
 
 class Embedding(_VectorKernel):
-    """Vectors of the documents, such as embeddings of a language model: alike if they point the same way.
+    """Documents are alike if their vectors, such as embeddings of a language model, point the same way.
 
     Parameters
     ----------
     column : str
-        Column of the metadata with a list or array of numbers per document, all of one length.
+        Column of the metadata with a list or array of numbers per document, all of the same length.
     center : bool, default=False
-        Take off the training documents' mean vector first. Vectors that nearly all point the same way may gain by it.
+        Subtract the mean vector of the training documents first. Try it if nearly all vectors point the same way.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -191,8 +191,8 @@ class Embedding(_VectorKernel):
     def read(
         self, frame: pd.DataFrame | None, then: np.ndarray | None = None
     ) -> tuple[Array, np.ndarray]:
-        found = vectors(column(frame, self.column, repr(self)), self.column)
-        return found, np.zeros(1, dtype=bool)
+        rows = vectors(column(frame, self.column, repr(self)), self.column)
+        return rows, np.zeros(1, dtype=bool)
 
     def prepare(self, points: Array) -> tuple[Array, Array]:
         if not points.any():

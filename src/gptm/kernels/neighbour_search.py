@@ -136,7 +136,7 @@ def _nearest_by_words(
 ) -> Neighbours:
     """Exact neighbours by the words in common: only documents that share one are ever looked at."""
     rows, columns = _unit_words(queries), _unit_words(training).tocsc()
-    found = _nobody(len(own), k)
+    neighbours = _nobody(len(own), k)
 
     def run(shard: slice, checkpoint: Callable[[], None]) -> None:
         scores = np.zeros(columns.shape[0])
@@ -152,12 +152,12 @@ def _nearest_by_words(
                 own[block],
                 _GRID,
                 scores,
-                found.distances[block],
-                found.positions[block],
+                neighbours.distances[block],
+                neighbours.positions[block],
             )
 
     ordered_map(run, shards(_work(rows, columns), _SHARDS), n_jobs)
-    return found
+    return neighbours
 
 
 def _unit_words(X: csr_matrix) -> csr_matrix:
@@ -195,10 +195,10 @@ def _nearest_points(
     place[kept] = np.arange(len(kept))
     search = _nearest_rows if _few(points, rows) else _nearest_groups
     among = search(points, rows, k, place[own[asked]], grid, n_jobs)
-    found = _nobody(len(queries), k)
-    found.positions[asked] = np.append(kept, -1)[among.positions]
-    found.distances[asked] = among.distances
-    return found
+    neighbours = _nobody(len(queries), k)
+    neighbours.positions[asked] = np.append(kept, -1)[among.positions]
+    neighbours.distances[asked] = among.distances
+    return neighbours
 
 
 def _points(X: Array, metric: str) -> tuple[Positions, Array]:
@@ -229,7 +229,7 @@ def _nearest_rows(
     points: Array, rows: Array, k: int, own: Positions, grid: float, n_jobs: int | None
 ) -> Neighbours:
     """Exact neighbours: matrix products tell which points are far, the others are measured."""
-    found = _nobody(len(rows), k)
+    neighbours = _nobody(len(rows), k)
     square = (points**2).sum(axis=1)
     # Twice what the roundings of products, norms and distances can add up to.
     slack = 4 * (points.shape[1] + 8) * np.finfo(float).eps
@@ -244,13 +244,13 @@ def _nearest_rows(
             slack,
             own[block],
             grid,
-            found.distances[block],
-            found.positions[block],
+            neighbours.distances[block],
+            neighbours.positions[block],
         )
 
     with single_threaded_blas():
         ordered_map(run, blocks(0, len(rows), _ROWS), n_jobs)
-    return found
+    return neighbours
 
 
 def _nearest_groups(
@@ -270,7 +270,7 @@ def _nearest_groups(
         candidates = _nearest_rows(distinct, rows, wanted, nobody, grid, n_jobs).positions
     else:
         candidates = _search_graph(distinct, rows, wanted)
-    found = _nobody(len(rows), k)
+    neighbours = _nobody(len(rows), k)
 
     def run(block: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
@@ -282,12 +282,12 @@ def _nearest_groups(
             members,
             own[block],
             grid,
-            found.distances[block],
-            found.positions[block],
+            neighbours.distances[block],
+            neighbours.positions[block],
         )
 
     ordered_map(run, blocks(0, len(rows), BLOCK), n_jobs)
-    return found
+    return neighbours
 
 
 def _equal_rows(points: Array) -> Positions:
@@ -320,7 +320,7 @@ def _search_graph(points: Array, rows: Array, k: int) -> Positions:
         """In single precision, where neither offset nor scale of the numbers may drown differences."""
         return np.clip((x - centre) / scale, -1e15, 1e15).astype(np.float32)
 
-    found = np.full((len(rows), m), -1)
+    candidates = np.full((len(rows), m), -1)
     with _graph_lock:
         threads = numba.get_num_threads()
         try:
@@ -329,10 +329,10 @@ def _search_graph(points: Array, rows: Array, k: int) -> Positions:
             )
             for block in blocks(0, len(rows), BLOCK):  # so that Ctrl-C is answered in between
                 positions, distances = index.query(single(rows[block]), k=m)
-                found[block] = np.where(np.isfinite(distances), positions, -1)
+                candidates[block] = np.where(np.isfinite(distances), positions, -1)
         finally:
             numba.set_num_threads(threads)  # which an interrupt would leave at one
-    return found
+    return candidates
 
 
 def _import_pynndescent() -> Any:

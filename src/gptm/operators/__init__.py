@@ -1,4 +1,4 @@
-"""How to multiply and solve with a kernel over documents; nothing here knows of text.
+"""How to multiply and solve with the kernel matrix of documents; nothing here depends on text.
 
 A `Structure` says what the (D, D) matrix of a kernel is made of, `build_operator` picks the operator that solves with
 it, and a `Placement` says where new documents stand. A new operator is a new file here and a row in the contract test.

@@ -70,25 +70,25 @@ class Additive(WeightSpace, BySpectrum, TrainingOperator):
         rank = self.base.log_pseudo_determinant()[1] + int(kept.sum())
         if len(nodes) == 1:
             return float(np.log(values[kept]).sum()), rank
-        # b times any eigenvalue that is not zero leaves nothing of the identity beside it.
+        # This b makes the identity negligible beside every non-zero eigenvalue.
         b = 1e13 / max(float(values.max(initial=0.0)), float(nodes.max()))
         return float(self.logdet(np.array([b]))[0] - rank * np.log(b)), rank
 
     def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
-        found = _Slopes(self, b)
-        return np.array([found.below(tangent) + found.along(tangent) for tangent in tangents])
+        slopes = _Slopes(self, b)
+        return np.array([slopes.below(tangent) + slopes.along(tangent) for tangent in tangents])
 
     def cross(self, new: Placement) -> Cross:
-        found = new.features
-        absent = self.features.width - (0 if found is None else found.width)
-        if absent:  # features that some training documents have for themselves
+        features = new.features
+        absent = self.features.width - (0 if features is None else features.width)
+        if absent:  # features that single training documents have for themselves
             nothing = Block(csr_matrix((new.n, absent)), None)
-            new = new._replace(features=Features([*(found.blocks if found else ()), nothing]))
+            new = new._replace(features=Features([*(features.blocks if features else ()), nothing]))
         return AdditiveCross(self, new)
 
 
 class _Slopes:
-    """tr (b 𝒦 + I)^-1 d𝒦 for several motions, with what they have in common computed once."""
+    """tr (b 𝒦 + I)^-1 d𝒦 for several motions, with common parts computed once."""
 
     def __init__(self, operator: Additive, b: Array):
         self.operator, self.base, self.b = operator, operator.base, b
@@ -102,8 +102,8 @@ class _Slopes:
     @cached_property
     def grown(self) -> Array:
         """(r, len(b)) what each feature has in tr N^-1 Phi' W Phi, with W = (b base + I)^-1."""
-        R, found = self.operator._rotation, self.inner.diagonals(self.g)
-        return found if R is None else R**2 @ found
+        R, diagonals = self.operator._rotation, self.inner.diagonals(self.g)
+        return diagonals if R is None else R**2 @ diagonals
 
     def below(self, tangent: Tangent) -> Array:
         """What moves below the features: tr W h - b tr N^-1 Phi' W h W Phi."""
@@ -133,10 +133,10 @@ class _Slopes:
 
 
 class AdditiveCross(Cross):
-    """New documents by their features, and by what the base says of them.
+    """Predictions by the features of new documents, plus those of the base.
 
-    Over a graph, the two parts of the variance are taken as independent given the data: features that are
-    known from many documents have hardly any variance left to share.
+    Over a graph, the two parts of the variance are treated as independent given the data, because features that
+    many documents have in common have hardly any posterior variance.
     """
 
     def __init__(self, operator: Additive, new: Placement):

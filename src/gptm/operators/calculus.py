@@ -26,15 +26,15 @@ class Base(TrainingOperator):
 
     @abstractmethod
     def carried(self, new: Placement, alpha: Array, F: Array) -> Array:
-        """(n, K) what new documents take over from old ones that they hang on; F is 𝒦 alpha."""
+        """(n, K) what new documents inherit from training documents that they are linked to; F is 𝒦 alpha."""
 
     @abstractmethod
     def carried_variance(self, new: Placement, b: Array) -> Array:
-        """(n, len(b)) the variance of what new documents take from old ones, and of their own."""
+        """(n, len(b)) the variance of what new documents inherit, plus their own."""
 
     @abstractmethod
     def limit(self, new: Placement) -> tuple[Array | None, Array]:
-        """Once F is known: (n, D) how new documents follow from it, None for not at all; (n, n) what is left open."""
+        """Given F exactly: (n, D) weights of F in new documents, None for none; (n, n) their remaining covariance."""
 
     def view(self, Y: Array, like: View | None = None) -> View:
         return MomentView(self, Y)

@@ -16,7 +16,7 @@ from gptm.operators.training_operator import Cross
 
 
 class Diagonal(BySpectrum, Base):
-    """𝒦 = diag(values); below features few distinct values, usually one."""
+    """𝒦 = diag(values); as a base for features, values have few distinct numbers, usually one."""
 
     def __init__(self, values: Array):
         self.values = values
@@ -25,7 +25,7 @@ class Diagonal(BySpectrum, Base):
         self._sizes: Array = np.bincount(self._classes, minlength=len(self.nodes)).astype(float)
 
     def view(self, Y: Array, like: View | None = None) -> View:
-        # Where most values differ, moments of them would be larger than the data.
+        # If most values differ, moments would be larger than the data.
         many = len(self.nodes) * Y.shape[1] > self.n
         return SpectralView(Spectral(self.values), Y) if many else super().view(Y)
 

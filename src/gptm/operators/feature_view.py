@@ -30,7 +30,7 @@ class AlignedView(CoordinateView):
         self.coordinates = np.empty((r + u, u))
         along = self.coordinates[:r]
         along[:] = operator.rotated(operator.features.t_dot(Y)) * operator.inverse_lengths
-        # Its square is what Y has across the features; less than nothing is rounding.
+        # Its square is the part of Y across the features; negative values are rounding.
         self.coordinates[r:] = semidefinite_root(Y.T @ Y - along.T @ along)
 
     def residuals(self, b: Array, U: Array) -> Array:
@@ -50,7 +50,7 @@ class AlignedView(CoordinateView):
 
 
 def semidefinite_root(A: Array) -> Array:
-    """R with R' R = A, by Cholesky's method with pivots; what rounding takes below zero is zero."""
+    """R with R' R = A, by pivoted Cholesky; pivots that are negative by rounding become zero."""
     factor, pivots, rank, _ = dpstrf(A, lower=False)
     root = dtrmm(1.0, factor, np.eye(len(A))[pivots - 1])  # which reads the upper triangle alone
     root[rank:] = 0.0
@@ -96,7 +96,7 @@ class AdditiveView(View):
 
 
 class GraphView(AdditiveView):
-    """Data as seen by features over a graph; what it has of polynomials serves other parameters too."""
+    """Data as seen by features over a graph; its moments of polynomials can be reused for other parameters."""
 
     def __init__(self, operator: WeightSpace, graph: Sparse, Y: Array, like: View | None):
         self.operator, self.graph, self.Y = operator, graph, Y
@@ -127,7 +127,7 @@ class GraphView(AdditiveView):
         return np.stack(own), np.stack(along)
 
     def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
-        """By the moments that are there, where no feature changes its shape."""
+        """From the moments at hand, unless features change their shape."""
         if any(tangent.motion is not None for tangent in tangents):
             return super().slopes(tangents, b, U)
         g = damping(self.graph, b)
@@ -138,8 +138,8 @@ class GraphView(AdditiveView):
         left -= 2.0 * np.einsum("qri,ri->qi", XU, weights)
         images = (self.operator.moments_times(q, weights) for q in range(len(g)))
         left += np.stack([(weights * image).sum(0) for image in images])
-        found = []
+        slopes = []
         for tangent in tangents:
             slope = self.graph.motion(tangent, self.graph.points) @ (left * g**2)
-            found.append(slope + (along[tangent.columns] ** 2).sum(0))
-        return np.array(found)
+            slopes.append(slope + (along[tangent.columns] ** 2).sum(0))
+        return np.array(slopes)

@@ -17,7 +17,7 @@ MAX_DEGREE = 512
 
 
 class Network:
-    """A sparse symmetric matrix with its spectrum in [low, high], and what is computed of it once.
+    """A sparse symmetric matrix with its spectrum in [low, high], and cached results about it.
 
     Up to `exact` rows all eigenvalues are computed, beyond that their distribution is estimated.
     """
@@ -28,9 +28,11 @@ class Network:
         self.exact = exact
         self.n = matrix.shape[0]
 
-    def chebyshev(self, X: Array, n_terms: int, known: Sequence[Array] = ()) -> Iterator[Array]:
-        """T_0 X, T_1 X, ... of the matrix mapped to [-1, 1], going on from those that are known."""
-        terms = list(known) or [np.array(X, dtype=np.float64)]
+    def chebyshev(
+        self, X: Array, n_terms: int, first_terms: Sequence[Array] = ()
+    ) -> Iterator[Array]:
+        """T_0 X, T_1 X, ... of the matrix mapped to [-1, 1], going on from `first_terms`."""
+        terms = list(first_terms) or [np.array(X, dtype=np.float64)]
         yield from terms[:n_terms]
         before, now = terms[-2] if len(terms) > 1 else None, terms[-1]
         for _ in range(n_terms - len(terms)):
@@ -99,7 +101,7 @@ class Network:
         if n_linked == 0:
             return np.zeros(1), np.array([float(self.n)])
         inside = self.matrix[linked][:, linked].tocsr()
-        # Leading are the largest eigenvalues, which the smooth form makes much of; not the smallest.
+        # The shift makes the largest eigenvalues lead, which dominate the smooth form.
         nodes, weights = gauss_rules(lambda X: inside @ X, n_linked, shift=-self.low)
         nodes = np.append(np.clip(nodes, self.low, self.high), 0.0)
         return nodes, np.append(weights, float(self.n - n_linked))

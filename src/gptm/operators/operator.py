@@ -12,7 +12,7 @@ from gptm.operators.tangent import Tangent
 class View(ABC):
     """Columns of data Y (D, u) as an operator sees them.
 
-    What EM needs of D documents to move its K x K parameters are quadratic forms: one view answers for any
+    EM updates its K x K parameters from quadratic forms over D documents: one view computes them for any
     strengths `b` and any directions `U` (u, K). Below, a_i is (b_i 𝒦 + I)^-1 Y U[:, i].
     """
 
@@ -80,7 +80,7 @@ class Operator(ABC):
     """
 
     n: int  # number of documents
-    learnable = True  # whether `slopes` can be had
+    learnable = True  # whether `slopes` is available
 
     @abstractmethod
     def view(self, Y: Array, like: View | None = None) -> View:

@@ -1,4 +1,4 @@
-"""Where new documents stand beside the training documents."""
+"""The position of new documents relative to the training documents."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from gptm.operators.features import Features, stack
 
 
 class Placement(NamedTuple):
-    """Where n new documents stand: f_* = Phi_* w + sum_g W_g f_g + e, with e ~ N(0, own)."""
+    """Position of n new documents: f_* = Phi_* w + sum_g W_g f_g + e, with e ~ N(0, own)."""
 
     n: int
     features: Features | None
@@ -33,7 +33,7 @@ class Placement(NamedTuple):
 
     @property
     def own_diagonal(self) -> Array:
-        """(n,) never negative, whatever rounding left of a difference."""
+        """(n,) own variances; negative values from rounding become zero."""
         return np.maximum(self.own if self.own.ndim == 1 else np.diagonal(self.own), 0.0)
 
     @property
@@ -42,7 +42,7 @@ class Placement(NamedTuple):
 
 
 def sum_placements(parts: list[Placement]) -> Placement:
-    """Where new documents stand under a sum of kernels."""
+    """The position of new documents under a sum of kernels."""
     joint = any(part.own.ndim == 2 for part in parts)
     return Placement(
         parts[0].n,

@@ -55,7 +55,7 @@ class Sparse(BySpectrum, Base):
     ----------
     network : S.
     function : eigenvalues of S to those of 𝒦, positive on the network's interval.
-    floor : what of 𝒦 is each document's own, and no matter to others.
+    floor : the part of the diagonal of 𝒦 that documents share with no other.
     """
 
     def __init__(self, network: Network, function: Callable[[Array], Array], floor: float = 0.0):
@@ -79,8 +79,8 @@ class Sparse(BySpectrum, Base):
     def dense(self) -> Array:
         """𝒦 as an array, by one decomposition."""
         values, vectors = self.network.eigen
-        found = (vectors * self.function(values)) @ vectors.T
-        return np.asarray(0.5 * (found + found.T))
+        dense = (vectors * self.function(values)) @ vectors.T
+        return np.asarray(0.5 * (dense + dense.T))
 
     def view(self, Y: Array, like: View | None = None) -> "SparseView":
         return SparseView(self, Y, like)
@@ -97,19 +97,19 @@ class Sparse(BySpectrum, Base):
 
     def own_moments(self, terms: Iterable[Array]) -> Array:
         """Moments of Y with itself from T_n Y for n up to half the degree: T_m T_n is (T_m+n + T_|m-n|) / 2."""
-        found: list[Array] = []
+        moments: list[Array] = []
         before = None
         for V in terms:
             if before is None:
-                found.append(V.T @ V)
+                moments.append(V.T @ V)
             else:
-                if len(found) == 1:
-                    found.append(before.T @ V)
+                if len(moments) == 1:
+                    moments.append(before.T @ V)
                 else:
-                    found.append(2.0 * before.T @ V - found[1])
-                found.append(2.0 * V.T @ V - found[0])
+                    moments.append(2.0 * before.T @ V - moments[1])
+                moments.append(2.0 * V.T @ V - moments[0])
             before = V
-        return self.at_nodes(np.stack([0.5 * (M + M.T) for M in found[: self.degree]]))
+        return self.at_nodes(np.stack([0.5 * (M + M.T) for M in moments[: self.degree]]))
 
     def at_nodes(self, moments: Array) -> Array:
         """From moments of polynomials, of which there may be more than needed, to weights at the Chebyshev points."""
@@ -120,16 +120,16 @@ class Sparse(BySpectrum, Base):
         f: Callable[[Array], Array],
         X: Array,
         directions: Array | None = None,
-        known: Sequence[Array] = (),
+        first_terms: Sequence[Array] = (),
     ) -> Array:
         """Column i of the result is f_i(𝒦) X U[:, i]; f maps (q, 1) eigenvalues of 𝒦 to (q, columns).
 
-        The directions U are the identity by default. `known` holds the first T_n X.
+        The directions U are the identity by default. `first_terms` holds the first T_n X.
         """
         coefficients = self._coefficients(f)
         result: Array | None = None
         for weights, V in zip(
-            coefficients, self.network.chebyshev(X, len(coefficients), known), strict=True
+            coefficients, self.network.chebyshev(X, len(coefficients), first_terms), strict=True
         ):
             term = weights * V if directions is None else V @ (directions * weights)
             result = term if result is None else np.add(result, term, out=result)
@@ -170,7 +170,7 @@ class Sparse(BySpectrum, Base):
         return np.asarray(new.weights[0] @ (F - self.floor * alpha))
 
     def limit(self, new: Placement) -> tuple[Array, Array]:
-        """The graph's part of F is F itself, but for what the floor may have of it."""
+        """The graph's part of F is F itself, minus the part that comes from the floor."""
         weights = new.weights[0].toarray()
         if self.floor == 0:
             return weights, new.own_matrix
@@ -179,7 +179,7 @@ class Sparse(BySpectrum, Base):
         return share, new.own_matrix + 0.5 * (left + left.T)
 
     def carried_variance(self, new: Placement, b: Array) -> Array:
-        """The graph's part of F is known up to unit noise and what the floor adds to it; the document's own."""
+        """Variance of the graph's part, observed with unit noise and the floor, plus the document's own."""
         noise = self.floor * b + 1.0
         carried = self._sketched(
             lambda v: np.sqrt(np.maximum(v - self.floor, 0.0) * noise / (v * b + 1.0)),
@@ -214,18 +214,18 @@ class SparseView(MomentView):
         self.base = self.graph = graph
         self.Y = Y
         n_terms = graph.degree // 2 + 1
-        known = polynomials_of(like, Y, graph.network)
-        terms: Iterable[Array] = graph.network.chebyshev(Y, n_terms, known[:n_terms])
-        self.known: list[Array] = []
+        first_terms = polynomials_of(like, Y, graph.network)
+        terms: Iterable[Array] = graph.network.chebyshev(Y, n_terms, first_terms[:n_terms])
+        self.first_terms: list[Array] = []
         if n_terms * Y.nbytes <= _KEPT:
-            terms = self.known = list(terms)
+            terms = self.first_terms = list(terms)
         self.W = graph.own_moments(terms)
 
     def residuals(self, b: Array, U: Array) -> Array:
-        return self.graph.apply(lambda v: 1.0 / (v * b + 1.0), self.Y, U, self.known)
+        return self.graph.apply(lambda v: 1.0 / (v * b + 1.0), self.Y, U, self.first_terms)
 
     def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
-        """By the moments that are there, without another product."""
+        """From the moments at hand, without another product."""
         g = damping(self.graph, b)
         squares = np.einsum("ui,quv,vi->qi", U, self.W, U, optimize=True) * g**2
         return np.array([self.graph.motion(t, self.graph.points) @ squares for t in tangents])
@@ -234,12 +234,12 @@ class SparseView(MomentView):
 def polynomials_of(like: View | None, Y: Array, network: Network) -> list[Array]:
     """T_n Y as far as a view of the same data, over the same network, has them."""
     if isinstance(like, SparseView) and like.Y is Y and like.graph.network is network:
-        return like.known
+        return like.first_terms
     return []
 
 
 def _degree(network: Network, function: Callable[[Array], Array]) -> int:
-    """Terms that (b 𝒦 + I)^-1 takes to TOL, with 𝒦 scaled to a mean eigenvalue of one."""
+    """Number of terms of (b 𝒦 + I)^-1 to tolerance TOL, with 𝒦 scaled to a mean eigenvalue of one."""
     points, weights = network.spectrum
     b = _STRENGTHS * weights.sum() / (weights @ function(points))
     tried = 64

@@ -1,4 +1,4 @@
-"""What a kernel over documents is made of, before anybody decides how to solve with it."""
+"""The kernel matrix as features, graphs and a diagonal, before an operator is chosen for it."""
 
 from typing import NamedTuple
 
@@ -56,15 +56,15 @@ def sum_structures(parts: list[Structure]) -> Structure:
 
 
 def sum_tangents(parts: list[Structure], tangents: list[list[Tangent]]) -> list[Tangent]:
-    """Those of all parts of a sum, in the columns that each part has among all."""
-    found, start = [], 0
+    """The tangents of all parts of a sum, each at the columns of its part."""
+    moved, start = [], 0
     for part, own in zip(parts, tangents, strict=True):
-        found += [tangent._replace(start=tangent.start + start) for tangent in own]
+        moved += [tangent._replace(start=tangent.start + start) for tangent in own]
         start += 0 if part.features is None else part.features.width
-    return found
+    return moved
 
 
 def growth(part: Structure) -> Tangent:
-    """The motion of a kernel that grows as a whole."""
+    """The tangent in the logarithm of a factor of the whole kernel."""
     graphs = tuple((graph.network, graph.function) for graph in part.graphs)
     return Tangent(part.features, own=part.own if part.own.any() else None, graphs=graphs)

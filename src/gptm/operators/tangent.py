@@ -1,4 +1,4 @@
-"""How a kernel's matrix moves with one of its parameters."""
+"""The derivative of a kernel matrix in one of its parameters."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,12 +21,12 @@ class Tangent(NamedTuple):
 
     @property
     def columns(self) -> slice:
-        """Of Phi, that move."""
+        """The columns of Phi that move."""
         width = 0 if self.features is None else self.features.width
         return slice(self.start, self.start + width)
 
     def scaled(self, factor: float) -> "Tangent":
-        """The same motion of a multiple of the kernel."""
+        """The tangent of a multiple of the kernel."""
         root = float(np.sqrt(factor))
         return self._replace(
             features=None if self.features is None else self.features.scaled(root),

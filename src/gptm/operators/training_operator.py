@@ -9,13 +9,13 @@ from gptm.operators.spectral import Spectral
 
 
 class Cross(ABC):
-    """What a kernel says of n new documents given the D training documents."""
+    """Predictions for n new documents, given the D training documents."""
 
     @abstractmethod
     def mean(self, alpha: Array, F: Array) -> Array:
         """(n, K) the GP's prediction 𝒦_*f alpha, eq. 17.
 
-        F = 𝒦 alpha is known from the fit, and far more accurate than a product with a graph's kernel could make it.
+        F = 𝒦 alpha comes from the fit, and is far more accurate than a new product with the kernel of a graph.
         """
 
     @abstractmethod
@@ -32,4 +32,4 @@ class TrainingOperator(Operator):
 
     @abstractmethod
     def cross(self, new: Placement) -> Cross:
-        """What 𝒦 says of new documents."""
+        """Predictions for new documents."""

@@ -23,9 +23,9 @@ class WeightSpace:
     """𝒦 = base + Phi Phi', by Woodbury's identity: weight space for Phi, the base's calculus for the rest.
 
     Per strength, one r x r system N = I + b Phi' (b base + I)^-1 Phi has to be solved; where the base is a
-    multiple of the identity, features are rotated once so that all of them are diagonal. `like` is an operator of
-    other parameters, of which what it knows of the same features is taken over. Features that exclude each other are
-    solved apart from the others where there are `apart` of them or more.
+    multiple of the identity, features are rotated once so that all of them are diagonal. `like` is an operator with
+    other parameters, whose moments of the same features are reused. A block of features that exclude each other is
+    solved apart from the others if it has `apart` columns or more.
     """
 
     def __init__(self, base: Base, features: Features, like: object = None, apart: int = APART):
@@ -42,8 +42,8 @@ class WeightSpace:
         elif isinstance(base, Diagonal) and split is not None:
             self._Z = Arrow.of(base, split)
         elif isinstance(base, Sparse):
-            known = like.moments_of_features if isinstance(like, WeightSpace) else None
-            self.moments_of_features = feature_moments(base, features, known)
+            earlier = like.moments_of_features if isinstance(like, WeightSpace) else None
+            self.moments_of_features = feature_moments(base, features, earlier)
             self._Z = base.at_nodes(self.moments_of_features.assembled(features))
         else:
             Z = base.moments(features, features)  # (q, r, r)
@@ -83,8 +83,8 @@ class WeightSpace:
         return np.divide(1.0, np.sqrt(z), out=np.zeros_like(z), where=z > 0)
 
     def inner(self, b: Array) -> Inner:
-        """N for each strength, kept for the next question about the same ones."""
-        key, last = b.tobytes(), self._last  # which another thread may replace meanwhile
+        """N for each strength, cached for the next call with the same strengths."""
+        key, last = b.tobytes(), self._last  # read once, since another thread may replace it
         if last is None or last[0] != key:
             self._last = last = (key, inner_systems(damping(self.base, b), self._Z, b))
         return last[1]
@@ -104,18 +104,18 @@ class WeightSpace:
         apart = inner.Z.columns if isinstance(inner, ArrowInner) else slice(0, 0)
         dense = features.width - (apart.stop - apart.start)
         pieces = 1 + features.n * dense // _ENTRIES
-        found = []
+        forms = []
         for rows in np.array_split(np.arange(features.n), pieces):
             some = features.take(rows)
             rest = np.hstack([some.columns(0, apart.start), some.columns(apart.stop, some.width)])
             if isinstance(inner, ArrowInner):
-                found.append(inner.quadratic_of(some.sparse_columns(apart), rest))
+                forms.append(inner.quadratic_of(some.sparse_columns(apart), rest))
             else:
-                found.append(inner.quadratic(self.rotated(rest.T).T))
-        return np.concatenate(found)
+                forms.append(inner.quadratic(self.rotated(rest.T).T))
+        return np.concatenate(forms)
 
     def limit(self) -> Array:
-        """(r,) or (r, r), what is left open of the weights once F is known: (I + Phi' base^-1 Phi)^-1."""
+        """(r,) or (r, r), posterior covariance of the weights given F exactly: (I + Phi' base^-1 Phi)^-1."""
         Z = written_out(self._Z)
         tiny = max(np.finfo(float).eps * float(Z.max(initial=0.0)), 1e-300)
         inverse = 1.0 / np.maximum(self.base.nodes, tiny)
