@@ -28,7 +28,7 @@ from gptm.effects.explaining import term_labels
 from gptm.kernels import Documents
 from gptm.kernels.catalogue import kernel_classes
 from gptm.operators import Additive, Diagonal
-from graphs import neighbour_weights, prior_variance, smooth, standardised, undirected
+from graphs import neighbor_weights, prior_variance, smooth, standardised, undirected
 
 D = 10
 T = np.array([0.0, 1.0, 2.5, 2.5, 4.0, 7.0, 7.0, 7.5, 9.0, 12.0])  # documents share values
@@ -66,8 +66,8 @@ ADJACENCY = np.where(SIMILARITY > 0.2, SIMILARITY, 0.0)
 ADJACENCY[2, 9] = 2.0  # in one direction
 JOINED = undirected(ADJACENCY)[np.ix_(ROWS, ROWS)]
 FRAME["cites"] = [np.flatnonzero(row).tolist() for row in np.triu(LINKED)]
-NEAR = neighbour_weights(T[:, None], 5, 0.5)
-NEAR_BOTH = neighbour_weights(TS, 3, 0.5)
+NEAR = neighbor_weights(T[:, None], 5, 0.5)
+NEAR_BOTH = neighbor_weights(TS, 3, 0.5)
 UNIT = VECTORS - VECTORS.mean(axis=0)
 UNIT /= np.linalg.norm(UNIT, axis=1, keepdims=True)
 

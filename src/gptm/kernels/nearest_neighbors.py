@@ -12,7 +12,7 @@ from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, check_number, is_real
 from gptm.corpus.metadata import column, is_missing, read_points, vectors
 from gptm.kernels.bound import Documents, nothing_to_learn
-from gptm.kernels.neighbour_search import nearest
+from gptm.kernels.neighbor_search import nearest
 from gptm.kernels.network import (
     Form,
     NetworkBound,
