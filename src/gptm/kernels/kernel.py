@@ -13,8 +13,8 @@ from gptm.kernels.bound import BoundKernel, Documents
 from gptm.kernels.composite_bounds import Composition, ProductBound, ScaledBound, SumBound
 from gptm.kernels.description import Description, split_params
 
-Reader = Callable[[Any], "Kernel | None"]
-_READERS: list[Reader] = []
+_Reader = Callable[[Any], "Kernel | None"]
+_READERS: list[_Reader] = []
 
 
 class Kernel(Description, ABC):
@@ -39,9 +39,8 @@ class Kernel(Description, ABC):
 
     # Its name and words, for formulas, for help and for the report.
 
-    only_in_python: ClassVar[
-        Mapping[str, str]
-    ] = {}  # parameters that a formula cannot hold, with what they take
+    # Parameters that a formula cannot hold, with what they take.
+    only_in_python: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def formula_name(cls) -> str | None:
@@ -108,7 +107,7 @@ class Kernel(Description, ABC):
         return other + self if isinstance(other, Kernel) else NotImplemented
 
 
-def means_a_kernel(reader: Reader) -> Reader:
+def means_a_kernel(reader: _Reader) -> _Reader:
     """Register a function that turns plain values into kernels, so that they can be added to kernels.
 
     `reader` takes any value and returns a kernel, or None if it does not know the value.

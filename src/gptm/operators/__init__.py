@@ -13,7 +13,7 @@ from gptm.operators.dense_prediction import (
     variance_of_new,
 )
 from gptm.operators.diagonal import Diagonal
-from gptm.operators.features import Block, Features, Split, pointing, stack
+from gptm.operators.features import Block, Features, pointing, stack
 from gptm.operators.graph_polynomials import EXACT, Network
 from gptm.operators.matrixfree import MatrixFree
 from gptm.operators.operator import Operator, View
@@ -23,10 +23,8 @@ from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Structure, growth, sum_structures, sum_tangents
 from gptm.operators.tangent import Tangent
 from gptm.operators.training_operator import Cross, TrainingOperator
-from gptm.operators.weight_space import APART
 
 __all__ = [
-    "APART",
     "EXACT",
     "Additive",
     "Block",
@@ -40,7 +38,6 @@ __all__ = [
     "Sparse",
     "Spectral",
     "SpectralCross",
-    "Split",
     "Structure",
     "Tangent",
     "TrainingOperator",

@@ -48,18 +48,6 @@ class Tangent(NamedTuple):
             total += (a * network.apply(h, a)).sum(0)
         return total
 
-    def to_dense(self, n: int) -> Array:
-        """(D, D) d𝒦 itself, for small problems."""
-        result = np.zeros((n, n)) if self.own is None else np.diag(self.own)
-        if self.features is not None:
-            Phi = self.features.to_dense()
-            moved = 0.5 * Phi if self.motion is None else self.motion.to_dense()
-            result = result + Phi @ moved.T + moved @ Phi.T
-        for network, h in self.graphs:
-            values, vectors = network.eigen
-            result = result + (vectors * h(values)) @ vectors.T
-        return result
-
 
 def _times(factor: float, h: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda x: factor * h(x)
