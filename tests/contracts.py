@@ -12,7 +12,7 @@ HUGE = 1e14  # times any eigenvalue that is not zero, this leaves nothing of the
 def check_operator(op, dense, rtol=1e-9, estimated=None, limit=1e-6):
     """Assert that `op` is the symmetric positive semi-definite matrix `dense` in every method.
 
-    `estimated` is the relative tolerance of traces, log-determinants and diagonals that are estimates.
+    `estimated` is the relative tolerance of traces and log-determinants that are estimates.
     """
     D = len(dense)
     size = max(1.0, np.abs(dense).max(initial=0.0))
@@ -28,13 +28,12 @@ def check_operator(op, dense, rtol=1e-9, estimated=None, limit=1e-6):
 
 
 def check_strengths(op, dense, rtol, estimated):
-    """Assert solve, logdet, trace and diagonal for strengths from none to strong."""
+    """Assert solve, logdet and trace for strengths from none to strong."""
     D, m = len(dense), len(STRENGTHS)
     X = np.random.default_rng(2).standard_normal((D, m))
     solution = op.solve(STRENGTHS, X)
     logdets, traces = op.logdet(STRENGTHS), op.trace(STRENGTHS)
-    diagonals = op.diagonal(STRENGTHS)
-    assert solution.shape == diagonals.shape == (D, m)
+    assert solution.shape == (D, m)
     assert logdets.shape == traces.shape == (m,)
     loose = rtol if estimated is None else estimated
     for i, b in enumerate(STRENGTHS):
@@ -43,13 +42,6 @@ def check_strengths(op, dense, rtol, estimated):
         assert_allclose(solution[:, i], W @ X[:, i], rtol=rtol, atol=atol)
         assert_allclose(logdets[i], slogdet(b * dense + np.eye(D))[1], rtol=loose, atol=atol)
         assert_allclose(traces[i], np.trace(dense @ W), rtol=loose, atol=atol)
-        if estimated is None:
-            assert_allclose(diagonals[:, i], np.diag(dense @ W), rtol=rtol, atol=atol)
-        else:
-            error = diagonals[:, i] / np.diag(dense @ W) - 1
-            assert np.abs(error).mean() < 0.15
-            assert abs(error.mean()) < 0.05
-            assert diagonals.min() >= 0
     assert_allclose(solution[:, 0], X[:, 0], rtol=rtol)
     assert_allclose(logdets[0], 0, atol=1e-12 * D)
     # The trace is the derivative of the log-determinant, also where both are estimates.
@@ -90,7 +82,6 @@ def check_limit(op, dense, rtol, limit):
     rest = op.solve(b, X)
     assert_allclose(rest, null @ (null.T @ X), atol=limit)
     assert_allclose(op.trace(b) * HUGE, rank, atol=limit)
-    assert_allclose(op.diagonal(b)[:, 0] * HUGE, 1 - (null**2).sum(axis=1), atol=limit)
 
     values = np.linalg.eigvalsh(dense)[D - rank :]
     log_det, found = op.log_pseudo_determinant()

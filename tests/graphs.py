@@ -54,7 +54,7 @@ def euclidean_distances(A, B):
     return np.linalg.norm(A[:, None] - B[None], axis=2)
 
 
-def neighbour_edges(distances, n_neighbors, bandwidth):
+def neighbor_edges(distances, n_neighbors, bandwidth):
     """exp(-distance / (2 sigma^2)) at the nearest of each row; NaN and infinity are nobody."""
     edges = np.zeros_like(distances)
     for row, values in enumerate(distances):
@@ -64,8 +64,8 @@ def neighbour_edges(distances, n_neighbors, bandwidth):
     return edges
 
 
-def neighbour_weights(points, n_neighbors, bandwidth):
+def neighbor_weights(points, n_neighbors, bandwidth):
     """(n, n) the graph of rows of numbers and their nearest neighbours."""
     distances = euclidean_distances(*2 * (standardised(points, points),))
     np.fill_diagonal(distances, np.inf)
-    return undirected(neighbour_edges(distances, n_neighbors, bandwidth))
+    return undirected(neighbor_edges(distances, n_neighbors, bandwidth))

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gptm import kernels as k
-from gptm.kernels.formula import _IN_PYTHON_ONLY, _KERNELS, kernel_names, parse_kernel
+from gptm.kernels.catalogue import kernel_classes
+from gptm.kernels.formula import kernel_help, kernel_names, parse_kernel
 
 MEANINGS = {
     "matern(date)": k.Matern("date"),
@@ -64,15 +65,20 @@ def test_what_a_formula_means(text):
 
 
 def test_every_kernel_is_in_a_formula_or_said_not_to_be():
-    composites = {"Sum", "Product", "Scaled", "Kernel"}
-    public = {
-        name
-        for name in k.__all__
-        if isinstance(getattr(k, name), type) and issubclass(getattr(k, name), k.Kernel)
-    }
-    assert public - composites == {*_KERNELS, *_IN_PYTHON_ONLY}
-    assert "nearest_neighbors" in kernel_names()
-    assert "rbf" in kernel_names()
+    for name, kind in kernel_classes().items():
+        if kind.formula_name() in kernel_names():
+            continue
+        with pytest.raises(ValueError, match=f"{name} cannot be written|no kernel '{name}'"):
+            parse_kernel(f"{name}(t)")
+    assert {"must_link", "nearest_neighbors", "rbf"} <= set(kernel_names())
+    assert not {"function", "on_columns", "precomputed", "sum"} & set(kernel_names())
+
+
+def test_help_says_how_every_kernel_is_written():
+    usages = [usage for usage, _ in kernel_help()]
+    assert tuple(usage.partition("(")[0] for usage in usages) == kernel_names()
+    assert "graph(column=None, id=None" in " ".join(usages)  # without its matrix
+    assert all(summary.endswith(".") for _, summary in kernel_help())
 
 
 # Round trips

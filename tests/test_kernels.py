@@ -2,8 +2,13 @@
 
 import datetime
 import itertools
+import os
+import re
+import subprocess
+import sys
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,13 +20,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import cosine_distances
 
+import gptm
 from gptm import GPTM, load
 from gptm import kernels as k
 from gptm.corpus.metadata import as_frame, numbers
 from gptm.effects.effect_tables import term_labels
 from gptm.kernels import Documents
+from gptm.kernels.catalogue import kernel_classes
 from gptm.operators import Additive, Diagonal
-from graphs import neighbour_weights, prior_variance, smooth, standardised, undirected
+from graphs import neighbor_weights, prior_variance, smooth, standardised, undirected
 
 D = 10
 T = np.array([0.0, 1.0, 2.5, 2.5, 4.0, 7.0, 7.0, 7.5, 9.0, 12.0])  # documents share values
@@ -59,8 +66,8 @@ ADJACENCY = np.where(SIMILARITY > 0.2, SIMILARITY, 0.0)
 ADJACENCY[2, 9] = 2.0  # in one direction
 JOINED = undirected(ADJACENCY)[np.ix_(ROWS, ROWS)]
 FRAME["cites"] = [np.flatnonzero(row).tolist() for row in np.triu(LINKED)]
-NEAR = neighbour_weights(T[:, None], 5, 0.5)
-NEAR_BOTH = neighbour_weights(TS, 3, 0.5)
+NEAR = neighbor_weights(T[:, None], 5, 0.5)
+NEAR_BOTH = neighbor_weights(TS, 3, 0.5)
 UNIT = VECTORS - VECTORS.mean(axis=0)
 UNIT /= np.linalg.norm(UNIT, axis=1, keepdims=True)
 
@@ -340,12 +347,26 @@ def test_documents_of_one_group_cannot_be_told_apart(bound):
         assert_allclose(G[members], alike, rtol=1e-14, atol=1e-14)
 
 
-def test_a_multiple_of_a_bound_kernel(row, bound):
-    _, expected, _ = row
-    doubled = bound.scaled(2.0)
+def test_a_multiple_of_a_kernel(row):
+    kernel, expected, _ = row
+    doubled = (2.0 * kernel).bind(Documents(D, FRAME))
     assert_allclose(doubled.gram(), 2 * expected, rtol=1e-10, atol=1e-12)
     again = doubled.kernel.rebind(doubled.arrays())
     assert_array_equal(again.gram(), doubled.gram())
+
+
+def test_a_kernel_is_told_in_words(row, bound):
+    for words in (row[0].describe(), bound.kernel.describe(bound.date_columns())):
+        assert re.match(r"(each|every|how|topics|documents?) ", words)
+        assert "None" not in words
+
+
+def test_every_kernel_has_a_row():
+    def made_of(kernel):
+        return {type(kernel)}.union(*(made_of(part) for part in getattr(kernel, "parts", ())))
+
+    kinds = set().union(*(made_of(kernel) for kernel, _, _ in CONTRACT.values()))
+    assert kinds | {k.Function} == set(kernel_classes().values())  # which cannot be saved
 
 
 def test_binding_settles_open_parameters(row, bound):
@@ -1578,3 +1599,64 @@ def test_settings_of_dates_long_ago():
         dates[0].item(),
         dates[2].item(),
     ]
+
+
+# A kernel in a file of its own
+
+NEW_KERNEL = '''
+"""A kernel that nobody has heard of."""
+
+from gptm.kernels.categorical import Categorical
+
+
+class FirstLetter(Categorical):
+    """Documents whose values begin with the same letter are alike."""
+
+    def read(self, frame):
+        return super().read(frame.assign(**{self.column: frame[self.column].str[0]}))
+
+    def describe(self, dates=()):
+        return f"documents with the same first letter of {self.column} are alike"
+'''
+
+USE_OF_IT = """
+import gptm
+from gptm.kernels import FirstLetter
+from gptm.kernels.formula import parse_kernel
+from gptm.cli.options import complete_kernel, show_kernels
+from gptm.report.kernel_words import kernel_sentences
+
+kernel = parse_kernel("first_letter(who)")
+assert isinstance(kernel, FirstLetter) and "FirstLetter" in gptm.kernels.__all__
+assert list(complete_kernel("fir")) == ["first_letter("]
+model = gptm.GPTM(2, kernel=kernel, inference="map", max_iter=1, random_state=0)
+model.fit([[3, 2, 0], [0, 1, 4]] * 3, metadata={"who": ["ann", "bob"] * 3})
+model.save("model.gptm")
+again = gptm.load("model.gptm")
+assert again.kernel_ == kernel
+print(*kernel_sentences(again))
+try:
+    show_kernels("list")
+except BaseException as end:
+    assert type(end).__name__ == "Exit"
+"""
+
+
+def test_a_new_kernel_is_one_new_file(tmp_path):
+    package, kernels = Path(gptm.__file__).parent, tmp_path / "gptm" / "kernels"
+    kernels.mkdir(parents=True)
+    for path in [*package.iterdir(), *(package / "kernels").iterdir()]:
+        if path.name not in ("kernels", "__pycache__"):
+            (tmp_path / path.relative_to(package.parent)).symlink_to(path)
+    (kernels / "first_letter.py").write_text(NEW_KERNEL)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", USE_OF_IT],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Documents with the same first letter of who are alike." in done.stdout
+    assert "first_letter(column)\n    Documents whose values begin" in done.stdout

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import gptm
 from gptm import CTM, GPTM, Corpus, metrics
 from gptm import kernels as k
+from gptm._basics.prose import readable
 from gptm.report import json_values as plain
 from gptm.report import layout, model_report, report_data, write_report
 from gptm.report import page_documents as documents
@@ -417,7 +418,10 @@ def test_scores_of_a_dict_a_table_and_a_comparison(corpus):
         (k.Embedding("vector"), "similar vectors (vector)"),
         (k.Precomputed(np.eye(40)), "given as a matrix"),
         (k.Identity(), "Every document stands for itself."),
-        (k.RBF("size") * k.Categorical("party"), "; and at once documents with the same party"),
+        (
+            k.RBF("size") * k.Categorical("party"),
+            "; and at the same time documents with the same party",
+        ),
         (k.Function(lambda a, b: np.ones((len(a), len(b)))), "Documents are alike as"),
     ],
 )
@@ -458,12 +462,12 @@ def test_kernels_in_words(kernel, words):
     ],
 )
 def test_numbers_in_prose(value, text):
-    assert plain.readable(value) == text
+    assert readable(value) == text
 
 
 def test_numbers_in_prose_keep_the_digits_asked_for():
-    assert plain.readable(365.25, 6) == "365.25"
-    assert plain.readable(12_345.5, 6) == "12,345.5"
+    assert readable(365.25, 6) == "365.25"
+    assert readable(12_345.5, 6) == "12,345.5"
     assert report_effects._level(2.2345e8) == "223.4 million"
 
 

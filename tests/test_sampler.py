@@ -35,8 +35,8 @@ from gptm.inference.sampling import topic_prior as urn
 from gptm.inference.sampling.scalars import inverse_wishart, slice_step
 from gptm.inference.sampling.state import State
 from gptm.inference.sampling.topic_prior import Urn
+from gptm.kernels import Documents
 from gptm.kernels.identity import NothingBound
-from gptm.kernels.kernel import Documents
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ def terms(fitted: "GPTM") -> list[Term]:
     """The terms of a fitted model's kernel."""
     from gptm.kernels.weighted_terms import terms_of
 
-    found = []
+    kernel_terms = []
     for label, bound in zip(fitted.terms_, terms_of(fitted.fitted_.bound), strict=True):
         settings = bound.settings(1)
         shown = {} if settings is None else {str(name): settings[name] for name in settings}
@@ -33,5 +33,5 @@ def terms(fitted: "GPTM") -> list[Term]:
         }
         dates = frozenset(name for name, values in shown.items() if values.dtype.kind == "M")
         numbers = frozenset(name for name, values in shown.items() if values.dtype.kind in "ifu")
-        found.append(Term(label, tuple(bound.kernel.column_names()), levels, dates, numbers))
-    return found
+        kernel_terms.append(Term(label, tuple(bound.kernel.column_names()), levels, dates, numbers))
+    return kernel_terms

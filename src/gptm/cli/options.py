@@ -11,19 +11,6 @@ import typer
 from gptm.cli.session import UsageError
 from gptm.corpus.stop_words import composed
 
-# As gptm.kernels.formula names them; a test compares, since importing them here would take a second.
-KERNELS = (
-    "categorical",
-    "embedding",
-    "graph",
-    "identity",
-    "linear",
-    "matern",
-    "must_link",
-    "nearest_neighbors",
-    "periodic",
-    "rbf",
-)
 # As gptm.files knows them.
 KINDS = ("text", "id", "date", "number", "category", "links", "vector", "list", "note", "ignore")
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "lines", "folder", "mtx", "ldac", "npz")
@@ -31,9 +18,22 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet", "lines", "folder", "mtx", "ldac", "
 
 def complete_kernel(incomplete: str) -> Iterator[str]:
     """Kernels that go on from the last word of a formula."""
+    from gptm.kernels.formula import kernel_names
+
     start = max(incomplete.rfind(mark) for mark in "+*( ") + 1
     done, word = incomplete[:start], incomplete[start:].lower()
-    yield from (f"{done}{name}(" for name in KERNELS if name.startswith(word))
+    yield from (f"{done}{name}(" for name in kernel_names() if name.startswith(word))
+
+
+def show_kernels(formula: str) -> str:
+    """Print the kernels that a formula can name, if that is asked for; otherwise the formula as it is."""
+    if formula.strip().lower() != "list":
+        return formula
+    from gptm.kernels.formula import kernel_help
+
+    for usage, summary in kernel_help():
+        typer.echo(f"{usage}\n    {summary}")
+    raise typer.Exit
 
 
 def complete_column(incomplete: str) -> Iterator[str]:
@@ -218,8 +218,10 @@ class ModelOptions:
             "-k",
             metavar="FORMULA",
             help="Side information, as in 'matern(date) + categorical(source)'; 'auto' takes every usable column, "
-            "'none' only the words.",
+            "'none' only the words; 'list' shows all kernels.",
             autocompletion=complete_kernel,
+            callback=show_kernels,
+            is_eager=True,
             rich_help_panel=_MODEL,
         ),
     ] = "auto"

@@ -10,8 +10,7 @@ from gptm._basics.validation import check_number, is_real
 from gptm.effects.column_values import distinct_settings, read_settings, tell_unseen
 from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
-from gptm.kernels import BoundKernel, Documents, Kernel
-from gptm.kernels.algebra import Scaled, Sum
+from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
 from gptm.operators import Placement
 from gptm.tables import topic_numbers
 

@@ -1,7 +1,7 @@
 """What similarity between documents is: which columns, which form, which parameters.
 
-A kernel is a description; `bind` ties it to the training documents. How to multiply and solve
-with it is the business of `gptm.operators`.
+A kernel is a description; `bind` ties it to the training documents. `gptm.operators` then
+multiplies and solves with it.
 
 Examples
 --------
@@ -10,39 +10,36 @@ Examples
 2.0 * Matern('date', nu=2.5) + Identity()
 """
 
-from gptm.kernels.algebra import Product, Scaled, Sum
-from gptm.kernels.auto import auto_kernel, resolve_kernel
-from gptm.kernels.categorical import Categorical
-from gptm.kernels.function import Function
-from gptm.kernels.graph import Graph
-from gptm.kernels.identity import Identity
-from gptm.kernels.kernel import BoundKernel, Documents, Kernel
-from gptm.kernels.linear import Embedding, Linear
-from gptm.kernels.mustlink import MustLink
-from gptm.kernels.nearest_neighbors import NearestNeighbors
-from gptm.kernels.precomputed import Precomputed
-from gptm.kernels.smooth import RBF, Matern, OnColumns, Periodic
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "RBF",
-    "BoundKernel",
-    "Categorical",
-    "Documents",
-    "Embedding",
-    "Function",
-    "Graph",
-    "Identity",
-    "Kernel",
-    "Linear",
-    "Matern",
-    "MustLink",
-    "NearestNeighbors",
-    "OnColumns",
-    "Periodic",
-    "Precomputed",
-    "Product",
-    "Scaled",
-    "Sum",
-    "auto_kernel",
-    "resolve_kernel",
-]
+from gptm.kernels.auto import auto_kernel, resolve_kernel
+from gptm.kernels.bound import BoundKernel, Documents
+from gptm.kernels.catalogue import kernel_classes
+from gptm.kernels.kernel import Kernel
+
+if TYPE_CHECKING:  # editors and type checkers cannot see what is found below
+    from gptm.kernels.categorical import Categorical as Categorical
+    from gptm.kernels.function import Function as Function
+    from gptm.kernels.graph import Graph as Graph
+    from gptm.kernels.identity import Identity as Identity
+    from gptm.kernels.kernel import Product as Product
+    from gptm.kernels.kernel import Scaled as Scaled
+    from gptm.kernels.kernel import Sum as Sum
+    from gptm.kernels.linear import Embedding as Embedding
+    from gptm.kernels.linear import Linear as Linear
+    from gptm.kernels.mustlink import MustLink as MustLink
+    from gptm.kernels.nearest_neighbors import NearestNeighbors as NearestNeighbors
+    from gptm.kernels.precomputed import Precomputed as Precomputed
+    from gptm.kernels.smooth import RBF as RBF
+    from gptm.kernels.smooth import Matern as Matern
+    from gptm.kernels.smooth import OnColumns as OnColumns
+    from gptm.kernels.smooth import Periodic as Periodic
+
+    def __getattr__(name: str) -> Any:
+        """A kernel that is not in this list is public all the same."""
+
+
+globals().update(kernel_classes())
+
+__all__ = ["BoundKernel", "Documents", "Kernel", "auto_kernel", "resolve_kernel"]
+__all__ += kernel_classes()

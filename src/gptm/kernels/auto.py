@@ -17,11 +17,11 @@ from gptm.corpus.metadata import (
     vectors,
     without_blanks,
 )
-from gptm.kernels.algebra import Sum
 from gptm.kernels.categorical import Categorical
+from gptm.kernels.description import short
 from gptm.kernels.function import Function, is_function
 from gptm.kernels.graph import Graph
-from gptm.kernels.kernel import Kernel, short
+from gptm.kernels.kernel import Kernel, Sum
 from gptm.kernels.linear import Embedding
 from gptm.kernels.precomputed import Precomputed
 from gptm.kernels.smooth import Matern

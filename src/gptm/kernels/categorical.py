@@ -1,5 +1,6 @@
 """Groups of documents: the same author, source or party."""
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any
 
@@ -9,30 +10,24 @@ import pandas as pd
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import column, level_names
-from gptm.kernels.kernel import (
-    BoundKernel,
-    Documents,
-    Kernel,
-    nothing_to_learn,
-    packed,
-    unpacked,
-)
+from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn, packed, unpacked
+from gptm.kernels.kernel import Kernel
 from gptm.operators import Block, Features, Placement, Structure, pointing
 
-ALONE = -1  # no value, or at transform a level that no training document has
+ALONE = -1  # the value is missing, or its level was not seen in training
 
 
 class Categorical(Kernel):
-    """Documents with the same value are alike, all others are not: a random effect per level.
+    """Documents with the same value are alike: one random effect per level.
 
-    A missing value, and at transform a level that was never seen, leaves the document to the prior.
+    A document whose value is missing, or is a level that was not seen in training, falls back to the prior.
 
     Parameters
     ----------
     column : str
-        Column of the metadata with names or numbers of levels.
+        Column of the metadata with the levels, as text or numbers.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -51,6 +46,9 @@ class Categorical(Kernel):
 
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return f"documents with the same {self.column} are alike"
 
     def read(self, frame: pd.DataFrame | None) -> np.ndarray:
         """(n,) names of levels, None where missing."""
@@ -89,7 +87,7 @@ class CategoricalBound(BoundKernel):
         return Placement(len(new), *self._parts(new))
 
     def _parts(self, codes: np.ndarray) -> tuple[Features | None, Array]:
-        """Features, and what each document has for itself: a level of its own where there is none."""
+        """Features, and each document's own variance; a document without a level counts as a level of its own."""
         own = np.where(codes >= 0, self.own_part, self.own_part + self.gamma)
         width = max(len(self.levels), int(self.codes.max(initial=-1)) + 1)
         if width == 0:
@@ -127,16 +125,16 @@ class CategoricalBound(BoundKernel):
 
 
 def warn_useless(kernel: Kernel, codes: np.ndarray, n_levels: int, what: str) -> None:
-    """Say where all documents are alike in `what` they have, or none."""
+    """Warn if all documents have the same `what`, or no two documents do."""
     n_known = int((codes >= 0).sum())
     if n_levels == 1 and n_known == len(codes) > 1:
-        found = "every document has"
+        who_has = "every document has"
     elif n_levels == n_known > 1:
-        found = "no two documents have"
+        who_has = "no two documents have"
     else:
         return
     warn(
-        f"{kernel!r}: {found} the same {what}, so it says nothing about them. Leave it out, or check what it reads."
+        f"{kernel!r}: {who_has} the same {what}, so it says nothing about them. Leave it out, or check what it reads."
     )
 
 

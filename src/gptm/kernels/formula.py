@@ -1,4 +1,4 @@
-"""Kernels written as text, for the command line and for settings files; nothing in the text is ever run."""
+"""Kernels written as text, for the command line and settings files. The text is parsed, never executed."""
 
 import ast
 import difflib
@@ -8,28 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gptm import kernels
-from gptm.kernels import Kernel
+from gptm.kernels.catalogue import kernel_classes
+from gptm.kernels.kernel import Composite, Kernel, Product, Scaled
 
-# What takes a matrix, a function or another library's kernel cannot be written down.
-_UNSAYABLE = {
-    "adjacency": "a matrix",
-    "matrix": "a matrix",
-    "function": "a function",
-}
-_KERNELS = (
-    "Categorical",
-    "Embedding",
-    "Graph",
-    "Identity",
-    "Linear",
-    "Matern",
-    "MustLink",
-    "NearestNeighbors",
-    "Periodic",
-    "RBF",
-)
-_IN_PYTHON_ONLY = ("Function", "OnColumns", "Precomputed")
 _WORDS = {"none": None, "true": True, "false": False, "inf": math.inf}
 _TOKEN = re.compile(
     r"""
@@ -56,10 +37,10 @@ class _Argument(NamedTuple):
 
 
 def parse_kernel(text: str) -> Kernel:
-    """The kernel that a formula means.
+    """Build the kernel that a formula describes.
 
-    A formula is written as in Python, with the names of `gptm.kernels` in any case and with or without underscores.
-    Columns may go without quotation marks where they are one word.
+    Formulas look like Python. Names of kernels may be upper or lower case, with or without underscores.
+    A column name that is one word needs no quotation marks.
 
     Parameters
     ----------
@@ -72,7 +53,7 @@ def parse_kernel(text: str) -> Kernel:
     Raises
     ------
     ValueError
-        With the formula, a mark below the place where it is wrong, and what might be meant.
+        If the formula is wrong. The message shows the place and suggests a correction.
 
     Examples
     --------
@@ -95,8 +76,36 @@ def parse_kernel(text: str) -> Kernel:
 
 
 def kernel_names() -> tuple[str, ...]:
-    """The kernels that a formula can name, as people write them."""
-    return tuple(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in _KERNELS)
+    """The names of all kernels that a formula can use."""
+    return tuple(_by_formula_name())
+
+
+def kernel_help() -> list[tuple[str, str]]:
+    """How to write each kernel in a formula, with a one-line summary.
+
+    Examples
+    --------
+    >>> from gptm.kernels.formula import kernel_help
+    >>> dict(kernel_help())["categorical(column)"]
+    'Documents with the same value are alike: one random effect per level.'
+    """
+    return [(_usage(name, kind), kind.summary()) for name, kind in _by_formula_name().items()]
+
+
+def _by_formula_name() -> dict[str, type[Kernel]]:
+    named = {kind.formula_name(): kind for kind in kernel_classes().values()}
+    return {name: kind for name, kind in named.items() if name is not None}
+
+
+def _usage(name: str, kind: type[Kernel]) -> str:
+    """The kernel with its columns and settings, as in `matern(*columns, nu=1.5, length_scale=None)`."""
+    parameters = [
+        parameter.replace(annotation=parameter.empty)
+        for parameter in inspect.signature(kind).parameters.values()
+        if parameter.name != "name" and parameter.name not in kind.only_in_python
+    ]
+    shown = [str(parameter) for parameter in parameters]
+    return f"{name}({', '.join(shown)})"
 
 
 class _Parser:
@@ -148,10 +157,10 @@ class _Parser:
         return token
 
     def taken(self, kind: str) -> bool:
-        """Whether the next token is of a kind; then it is behind us."""
-        found = self.next.kind == kind
-        self.position += found
-        return found
+        """Whether the next token is of this kind; if so, go past it."""
+        matches = self.next.kind == kind
+        self.position += matches
+        return matches
 
     def expect(self, kind: str, where: str) -> None:
         if not self.taken(kind):
@@ -161,11 +170,11 @@ class _Parser:
         return ", but the formula ends" if self.next.kind == "end" else f"; got {self.next.text!r}"
 
     def error(self, message: str, start: int | None = None) -> ValueError:
-        """The error, with a mark below its place."""
+        """An error that shows the formula, with a mark below the place."""
         start = self.next.start if start is None else start
         line_start = self.text.rfind("\n", 0, start) + 1
         line = self.text[line_start:].split("\n", 1)[0]
-        # Tabs stay tabs, so that the mark stands where the eye expects it.
+        # Tabs stay tabs, so that the mark lines up.
         gap = "".join("\t" if c == "\t" else " " for c in line[: start - line_start])
         return ValueError(f"{message}\n    {line}\n    {gap}^")
 
@@ -190,13 +199,13 @@ class _Parser:
         return kernel
 
     def product(self) -> Kernel:
-        """Numbers first, then the kernels from left to right: the form in which kernels print."""
+        """One number in front, then the kernels from left to right, as kernels are printed."""
         start = self.next.start
         scale, factors = 1.0, list[Kernel]()
         scaled = False
         while True:
-            found = self.factor()
-            for part in _factors(found) if isinstance(found, Kernel) else [found]:
+            factor = self.factor()
+            for part in _factors(factor) if isinstance(factor, Kernel) else [factor]:
                 if isinstance(part, Kernel):
                     factors.append(part)
                 else:
@@ -212,8 +221,8 @@ class _Parser:
                 f"a kernel can be multiplied by a positive number only; got {scale:g}", start
             )
         kernel = scale * factors[0] if scaled else factors[0]
-        for factor in factors[1:]:
-            kernel = kernel * factor
+        for other in factors[1:]:
+            kernel = kernel * other
         return kernel
 
     def factor(self) -> Kernel | float:
@@ -277,7 +286,9 @@ class _Parser:
     def string(self) -> str:
         token = self.take()
         try:
-            return str(ast.literal_eval(token.text))  # knows the escapes; a string is all it can be
+            return str(
+                ast.literal_eval(token.text)
+            )  # the token is a string literal, so nothing else can be evaluated
         except (SyntaxError, ValueError):
             raise self.error(
                 "this text holds an escape that Python does not know", token.start
@@ -296,11 +307,11 @@ class _Parser:
     # From names to kernels.
 
     def kernel_class(self, name: _Token) -> type[Kernel]:
-        known = {_plain(one): one for one in _KERNELS}
+        by_name = {_plain(kind): kind for kind in _by_formula_name()}
         plain = _plain(name.text)
-        if plain in known:
-            return getattr(kernels, known[plain])
-        if plain in map(_plain, _IN_PYTHON_ONLY):
+        if plain in by_name:
+            return _by_formula_name()[by_name[plain]]
+        if plain in map(_plain, _only_in_python()):
             raise self.error(
                 f"{name.text} cannot be written in a formula; build it in Python", name.start
             )
@@ -309,10 +320,9 @@ class _Parser:
                 f"{name.text!r} alone is no kernel; write for example matern({name.text})",
                 name.start,
             )
-        spelled = dict(zip(map(_plain, _KERNELS), kernel_names(), strict=True))
-        close = difflib.get_close_matches(plain, spelled, n=1)
+        close = difflib.get_close_matches(plain, by_name, n=1)
         hint = (
-            f"did you mean {spelled[close[0]]!r}?"
+            f"did you mean {by_name[close[0]]!r}?"
             if close
             else f"there are {', '.join(kernel_names())}."
         )
@@ -331,8 +341,8 @@ class _Parser:
                 continue
             if keyword in named:
                 raise self.error(f"{keyword!r} is set twice", start)
-            if keyword in _UNSAYABLE:
-                what = _UNSAYABLE[keyword]
+            if keyword in kind.only_in_python:
+                what = kind.only_in_python[keyword]
                 raise self.error(
                     f"{keyword}= takes {what}, which a formula cannot hold; build it in Python",
                     start,
@@ -349,14 +359,23 @@ class _Parser:
             raise self.error(f"{name.text}: {error}", name.start) from error
 
 
+def _only_in_python() -> list[str]:
+    """Kernels that need a matrix, a function or another object of Python."""
+    return [
+        name
+        for name, kind in kernel_classes().items()
+        if kind.formula_name() is None and not issubclass(kind, Composite)
+    ]
+
+
 def _plain(name: str) -> str:
     return name.replace("_", "").casefold()
 
 
 def _factors(kernel: Kernel) -> list[Any]:
-    """Numbers and kernels whose product a kernel is."""
-    if isinstance(kernel, kernels.Scaled):
+    """A kernel as numbers and kernels that multiply to it."""
+    if isinstance(kernel, Scaled):
         return [kernel.scale, *_factors(kernel.kernel)]
-    if isinstance(kernel, kernels.Product):
+    if isinstance(kernel, Product):
         return [part for factor in kernel.factors for part in _factors(factor)]
     return [kernel]

@@ -1,33 +1,36 @@
-"""A kernel that is a function of the user's own."""
+"""A kernel that is a user's own function."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
 from gptm._basics.types import Array
-from gptm.kernels.kernel import BoundKernel, Documents, Kernel, naming, nothing_to_learn
+from gptm.kernels.bound import BoundKernel, Documents, naming, nothing_to_learn
+from gptm.kernels.kernel import Kernel, means_a_kernel
 from gptm.kernels.pointwise import PointBound
 from gptm.operators.spectral import check_symmetric
 
-_SOME = 256  # documents that are compared with each other where only each with itself is asked for
+_SOME = 256  # documents per call, where only their variances are needed
 
 
 class Function(Kernel):
-    """Any function of two tables of metadata; a plain function where a kernel is expected becomes one.
+    """A function of two tables of metadata. A plain function can be passed wherever a kernel is expected.
 
     Parameters
     ----------
     function : callable
-        `function(a, b)` takes two DataFrames of n and m rows and returns (n, m) covariances, the same for (a, b) as for
-        (b, a). NaN between a document and itself means that it misses a value, which leaves it to the prior.
+        `function(a, b)` takes two DataFrames of n and m rows and returns (n, m) covariances. It must be symmetric:
+        `function(b, a)` is the transpose of `function(a, b)`. NaN between a document and itself means that a value
+        is missing; the document then falls back to the prior.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Notes
     -----
-    A model with such a kernel cannot be saved, since a file holds no code.
+    A model with such a kernel cannot be saved, because model files hold no code.
 
     Examples
     --------
@@ -38,6 +41,8 @@ class Function(Kernel):
     >>> k.Matern("date") + same_author
     Matern('date') + Function(same_author)
     """
+
+    only_in_python: ClassVar[Mapping[str, str]] = {"function": "a function"}
 
     def __init__(self, function: Any, *, name: str | None = None):
         if not callable(function):
@@ -107,8 +112,8 @@ class FunctionBound(PointBound):
         result = np.diag(filled)
         if len(there):
             assert isinstance(new, pd.DataFrame)
-            known = new.iloc[there]
-            result[np.ix_(there, there)] = self._call(known, known)
+            complete = new.iloc[there]
+            result[np.ix_(there, there)] = self._call(complete, complete)
         return result
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -118,37 +123,37 @@ class FunctionBound(PointBound):
         )
 
     def _against(self, frame: pd.DataFrame, variances: Array, rows: np.ndarray) -> Array:
-        """Documents against training documents; one that misses a value has nothing to do with others."""
+        """Covariances with training documents; zero for documents with missing values."""
         there, here = np.flatnonzero(~np.isnan(variances)), np.flatnonzero(~self.alone()[rows])
         result = np.zeros((len(frame), len(rows)))
         if len(there) and len(here):
-            found = self._call(frame.iloc[there], self.frame.iloc[rows[here]])
-            result[np.ix_(there, here)] = found
+            covariances = self._call(frame.iloc[there], self.frame.iloc[rows[here]])
+            result[np.ix_(there, here)] = covariances
         return result
 
     def _own(self, frame: pd.DataFrame) -> Array:
-        """(n,) variances, some documents at a time; NaN where a value is missing."""
+        """(n,) variances, computed in blocks of documents; NaN where a value is missing."""
         pieces = [frame.iloc[a : a + _SOME] for a in range(0, len(frame), _SOME)]
         return np.concatenate([np.zeros(0), *map(self._own_of_some, pieces)])
 
     def _own_of_some(self, piece: pd.DataFrame) -> Array:
         square = self._call(piece, piece, missing=True)
-        with naming(self.kernel):  # a decomposition would look at one triangle only
+        with naming(self.kernel):  # a decomposition reads one triangle only, and would not notice
             check_symmetric(square, "Return (f(a, b) + f(b, a).T) / 2 if that is what you mean.")
         return np.diagonal(square)
 
     def _call(self, a: pd.DataFrame, b: pd.DataFrame, *, missing: bool = False) -> Array:
-        """(n, m) what the function returns, in which some may be `missing`."""
+        """(n, m) the checked result of the function; with `missing`, NaN is allowed."""
         try:
             returned = self.kernel.function(a, b)
         except KeyError as error:
-            known = ", ".join(map(repr, a.columns))
+            columns = ", ".join(map(repr, a.columns))
             raise ValueError(
-                f"{self.kernel!r} looks for {error}; the metadata columns are {known}. Pass that column, with NaN "
+                f"{self.kernel!r} looks for {error}; the metadata columns are {columns}. Pass that column, with NaN "
                 "where it is not known, and let the function return NaN there; missing_columns= does not reach it."
             ) from error
         try:
-            found = np.asarray(
+            covariances = np.asarray(
                 returned.toarray() if issparse(returned) else returned, dtype=np.float64
             )
         except (TypeError, ValueError) as error:
@@ -156,20 +161,25 @@ class FunctionBound(PointBound):
                 f"{self.kernel!r} must return covariances, numbers of shape {(len(a), len(b))}; got "
                 f"{type(returned).__name__}, which cannot be read as such ({error})."
             ) from error
-        finite = np.isfinite(found) | (missing & np.isnan(found))
-        if found.shape != (len(a), len(b)) or not finite.all():
+        finite = np.isfinite(covariances) | (missing & np.isnan(covariances))
+        if covariances.shape != (len(a), len(b)) or not finite.all():
             raise ValueError(
                 f"{self.kernel!r} must return finite covariances of shape {(len(a), len(b))}, one row per document "
-                f"of its first table and one column per document of its second; got shape {found.shape}"
+                f"of its first table and one column per document of its second; got shape {covariances.shape}"
                 f"{'' if finite.all() else ' with NaN or infinite values'}."
             )
-        return found
+        return covariances
 
 
 def is_function(value: Any) -> bool:
-    """Whether a value is meant as a kernel function: callable, and nothing else that we know."""
+    """Whether a value is a plain function, rather than a class, a kernel or an estimator."""
     return (
         callable(value)
         and not isinstance(value, Kernel | type)
         and not hasattr(value, "get_params")
     )
+
+
+@means_a_kernel
+def _from_function(value: Any) -> Function | None:
+    return Function(value) if is_function(value) else None

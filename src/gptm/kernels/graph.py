@@ -1,6 +1,7 @@
 """Links between documents: citations, replies, dependencies."""
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from scipy.sparse import csr_matrix, issparse
 from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import RENUMBERED, column, level_names, link_lists
-from gptm.kernels.kernel import Documents, nothing_to_learn, packed, unpacked
+from gptm.kernels.bound import Documents, nothing_to_learn, packed, unpacked
 from gptm.kernels.network import (
     Form,
     NetworkBound,
@@ -22,43 +23,42 @@ from gptm.operators import pointing
 
 
 class Graph(NetworkKernel):
-    """Documents that link to each other are alike, and so are, less and less, those that they link to.
+    """Linked documents are alike, and more distant ones along the links are less so.
 
     Parameters
     ----------
     column : str, optional
-        Column of the metadata with the ids of the documents that a document links to: a list, one id, or text with
-        ids between commas, semicolons, bars or spaces (rather those of them that no document's id holds). Missing
-        means no links.
+        Column of the metadata with the ids of the documents that a document links to: a list, a single id, or text
+        with ids separated by commas, semicolons, bars or spaces (a separator that occurs in ids is not used).
+        Missing means no links.
     id : str, optional
-        Column with the documents' own ids; without it the index of the table (a polars table has none: its rows
-        are counted, and counted anew once some are selected). With `adjacency`: column with a document's row in the
-        matrix, a position, or a label of its index if that is a DataFrame.
+        Column with the documents' own ids. By default the index of the table; a polars table has none, so its rows
+        are numbered, and numbered again once some are selected. With `adjacency`: column that says which row of
+        the matrix a document is, as a position, or as a label of its index if it is a DataFrame.
     adjacency : sparse or dense array or DataFrame of shape (n, n), optional
-        Instead of a column: weights of links, none negative. Without `id` its rows are the training documents in order;
-        with it the matrix may cover documents that come later.
+        Instead of a column: non-negative weights of links. Without `id` its rows are the training documents in order;
+        with `id` the matrix may also cover documents that come later.
     form : {"smooth", "direct"}, default="smooth"
-        "smooth" is ((1 + kappa^2) I - S)^-nu, with S the links normalised by the numbers of links at both ends (and
-        a tenth of a link more, which keeps pairs apart from all others from varying most), scaled to a mean variance
-        of one; "direct" the paper's eq. 21, gamma for linked documents and `diagonal` for each.
+        "smooth" is ((1 + kappa^2) I - S)^-nu, scaled to a mean variance of one. S are the links, normalised by the
+        number of links at both ends plus a tenth, so that isolated pairs do not get the largest variance.
+        "direct" is the paper's eq. 21: covariance `gamma` for linked documents, variance `diagonal` for each.
     kappa : float, optional
-        For "smooth": the smaller, the further along the links documents are alike. When not given, it is learnt, from
-        0.17 on; over more than 2,000 documents it may only grow, as less would take more products with the graph.
+        For "smooth": the smaller, the further similarity reaches along the links. Learnt if not given, starting at
+        0.17; with more than 2,000 documents it can only grow, because smaller values would be slow.
     nu : {1, 2, 3, 4}, default=3
         For "smooth": the larger, the smoother.
     gamma : float, default=1.0
         For "direct": covariance of linked documents.
     diagonal : float, optional
-        For "direct": variance of each document. By default the kernel takes one that is surely large enough for
-        positive definiteness.
+        For "direct": variance of each document. The default is always large enough for a positive definite kernel.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Notes
     -----
-    Links count in both directions, once, and documents that link to themselves are no matter. A link to an id that
-    is not there yet is kept, and used when a document with that id arrives. New documents hang on the graph by
-    their links to training documents and theirs to them; the fitted model never changes.
+    Links have no direction and count once; links of a document to itself are ignored. A link to an id that does not
+    exist yet is kept, and used when a document with that id arrives. New documents are attached to the graph by
+    links from or to training documents; the fitted model does not change.
 
     Examples
     --------
@@ -66,6 +66,8 @@ class Graph(NetworkKernel):
     >>> k.Graph("links", id="id")
     Graph('links', id='id')
     """
+
+    only_in_python: ClassVar[Mapping[str, str]] = {"adjacency": "a matrix"}
 
     def __init__(
         self,
@@ -97,6 +99,10 @@ class Graph(NetworkKernel):
 
     def column_names(self) -> tuple[str, ...]:
         return tuple(name for name in (self.column, self.id) if name is not None)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        by = "" if self.column is None else f" ({self.column})"
+        return f"documents that are linked{by} are alike"
 
     def bind(self, documents: Documents) -> NetworkBound:
         if self.adjacency is None:
@@ -132,13 +138,15 @@ class LinkBound(NetworkBound):
         super().__init__(kernel, symmetrised(links))
         self.links = links  # (D, D) from the linking document to the linked one
         self.ids = ids
-        self.awaited = awaited  # id that is not there yet: training documents that link to it
-        self.positional = positional  # ids are but the numbers of the rows
+        self.awaited = (
+            awaited  # ids that do not exist yet, with the training documents that link to them
+        )
+        self.positional = positional  # ids are just row numbers
         self._position = {name: row for row, name in enumerate(ids) if name is not None}
 
     @property
     def training(self) -> NewNodes:
-        """Themselves; by their links alone where nothing names them, as at transform."""
+        """As themselves if they have ids; otherwise by their links, as `transform` would place them."""
         named = np.array([name is not None and not self.positional for name in self.ids])
         return super().training if named.all() else NewNodes(self.links, _same(named))
 
@@ -159,7 +167,7 @@ class LinkBound(NetworkBound):
         return NewNodes(_edges(targets, self.n), same)
 
     def _known_ids(self, new: Documents) -> list[str | None]:
-        """Ids of new documents; a new row that merely counts like a training row is not that document."""
+        """Ids of new documents; a row number that equals one in training does not make it the same document."""
         ids = self.kernel.ids(new)
         assert new.frame is not None
         if not self.positional and not (self.kernel.id is None and _numbered(new.frame)):
@@ -187,7 +195,7 @@ class MatrixBound(NetworkBound):
 
     @property
     def training(self) -> NewNodes:
-        """Themselves; those without a row have no links, as at transform."""
+        """As themselves; documents without a row have no links, as in `transform`."""
         return NewNodes(csr_matrix((self.n, self.n)), _same(self.rows >= 0))
 
     def read(self, new: Documents) -> NewNodes:
@@ -247,7 +255,7 @@ def _report(
     ids: list[str | None],
     awaited: dict[str, list[int]],
 ) -> None:
-    """Say once how many links lead nowhere yet."""
+    """Warn, once, if links lead to ids that do not exist."""
     n_links = sum(len(set(names) - {own}) for names, own in zip(links, ids, strict=True))
     if n_links == 0:
         raise nothing_to_learn(
@@ -283,9 +291,10 @@ def _bind_matrix(kernel: Graph, documents: Documents) -> MatrixBound:
         return MatrixBound(kernel, matrix, np.arange(documents.n))
     rows = rows_of(kernel, kernel.adjacency, documents.frame)
     missing = column(documents.frame, kernel.id, repr(kernel)).isna().to_numpy()
-    known = rows[rows >= 0]
-    unknown, repeated = int((rows < 0).sum() - missing.sum()), len(known) - len(np.unique(known))
-    if unknown or repeated or len(known) == 0:
+    present = rows[rows >= 0]
+    unknown = int((rows < 0).sum() - missing.sum())
+    repeated = len(present) - len(np.unique(present))
+    if unknown or repeated or len(present) == 0:
         raise ValueError(
             f"every training document with a value in column {kernel.id!r} needs a row of its own in adjacency; "
             f"{unknown} values are none of its {matrix.shape[0]} rows, {repeated} repeat, {missing.sum()} are missing."
@@ -322,17 +331,17 @@ def _checked(adjacency: Any) -> csr_matrix:
 
 
 def _edges(targets: list[set[int]], n_columns: int) -> csr_matrix:
-    indptr = np.concatenate([[0], np.cumsum([len(found) for found in targets])]).astype(np.int64)
-    indices = np.fromiter((to for found in targets for to in sorted(found)), dtype=np.int64)
+    indptr = np.concatenate([[0], np.cumsum([len(linked) for linked in targets])]).astype(np.int64)
+    indices = np.fromiter((to for linked in targets for to in sorted(linked)), dtype=np.int64)
     return csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(targets), n_columns))
 
 
-def _same(known: np.ndarray) -> np.ndarray:
-    """(n,) the training document that each of them is: itself, or -1 where it is not known."""
-    return np.where(known, np.arange(len(known)), -1)
+def _same(named: np.ndarray) -> np.ndarray:
+    """(n,) each document's own position, or -1 where it has no name."""
+    return np.where(named, np.arange(len(named)), -1)
 
 
 def _numbered(frame: pd.DataFrame) -> bool:
-    """Whether the index only counts the rows, so that it names nothing."""
+    """Whether the index is just row numbers."""
     index = frame.index
     return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1

@@ -1,11 +1,13 @@
-"""Kernels without similarity: the paper's KI, and the absence of any GP term."""
+"""The paper's KI, where no two documents are alike, and the model without any GP term."""
 
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy as np
 
 from gptm._basics.types import Array
-from gptm.kernels.kernel import BoundKernel, Documents, Kernel
+from gptm.kernels.bound import BoundKernel, Documents
+from gptm.kernels.kernel import Kernel
 from gptm.operators import Placement, Structure
 
 
@@ -21,6 +23,9 @@ class Identity(Kernel):
 
     def __init__(self, *, name: str | None = None):
         self.name = name
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return "every document stands for itself"
 
     def bind(self, documents: Documents) -> "IdentityBound":
         return IdentityBound(self, documents.n)

@@ -1,15 +1,19 @@
-"""Linear similarity: of numeric columns, and of vectors such as embeddings. Weight space, whatever the size."""
+"""Linear similarity of numeric columns, and of vectors such as embeddings."""
 
 from abc import abstractmethod
+from collections.abc import Collection
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm.corpus.metadata import column, read_points, vectors
-from gptm.kernels.kernel import BoundKernel, Documents, Kernel, nothing_to_learn
+from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn
+from gptm.kernels.kernel import Kernel
 from gptm.kernels.smooth import checked_columns, grid, warn_constant, warn_same_vectors
 from gptm.operators import Block, Features, Placement, Structure
 
@@ -21,18 +25,18 @@ class _VectorKernel(Kernel):
     def read(
         self, frame: pd.DataFrame | None, then: np.ndarray | None = None
     ) -> tuple[Array, np.ndarray]:
-        """(n, p) numbers, a row with a NaN is missing; and which columns hold dates, as `then` in training."""
+        """(n, p) numbers, a row with NaN counts as missing; and which columns hold dates, `then` as in training."""
 
     @abstractmethod
     def prepare(self, points: Array) -> tuple[Array, Array]:
-        """(p,) what is taken off the training points, and what they are divided by."""
+        """(p,) centre and scale of the training points."""
 
     @abstractmethod
     def features(self, standardised: Array) -> Array:
-        """(n, p) rows whose products are the kernel."""
+        """(n, p) rows whose inner products are the kernel."""
 
     def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
-        """Values along which it can be shown; None where there are none."""
+        """Values along which to show its effect; None if there are none."""
         return None
 
     def bind(self, documents: Documents) -> "VectorBound":
@@ -68,16 +72,19 @@ class VectorBound(BoundKernel):
         return Placement(len(new), *self._parts(new))
 
     def _parts(self, rows: Array) -> tuple[Features, Array]:
-        """A document without values varies as much as a training document on average."""
+        """A document with missing values gets the mean variance of the training documents."""
         missing = np.array(np.isnan(rows).any(axis=1))
-        known = np.where(missing[:, None], 0.0, rows)
-        return Features([Block(None, known)]), np.where(missing, self._variance, 0.0)
+        filled = np.where(missing[:, None], 0.0, rows)
+        return Features([Block(None, filled)]), np.where(missing, self._variance, 0.0)
 
     def settings(self, n_points: int) -> pd.DataFrame | None:
         return self.kernel.settings(self, n_points)
 
     def alone(self) -> np.ndarray:
         return np.array(np.isnan(self.rows).any(axis=1))
+
+    def date_columns(self) -> set[str]:
+        return set(compress(self.kernel.column_names(), self.dates))
 
     @property
     def training(self) -> Array:
@@ -105,14 +112,14 @@ class VectorBound(BoundKernel):
 
 
 class Linear(_VectorKernel):
-    """Straight-line effects of numeric or date columns: each is standardised, all weigh the same.
+    """Straight-line effects of numeric or date columns, each standardised and with the same weight.
 
     Parameters
     ----------
     *columns : str
         Numeric or date columns of the metadata.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -142,22 +149,25 @@ class Linear(_VectorKernel):
     def features(self, standardised: Array) -> Array:
         return standardised / np.sqrt(len(self.columns))
 
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return f"topics rise or fall steadily with {listed(self.columns)}"
+
     def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
         points = bound.rows * np.sqrt(len(self.columns)) * bound.scale + bound.centre
         return grid(self.columns, points, bound.dates, n_points)
 
 
 class Embedding(_VectorKernel):
-    """Vectors of the documents, such as embeddings of a language model: alike if they point the same way.
+    """Documents are alike if their vectors, such as embeddings of a language model, point the same way.
 
     Parameters
     ----------
     column : str
-        Column of the metadata with a list or array of numbers per document, all of one length.
+        Column of the metadata with a list or array of numbers per document, all of the same length.
     center : bool, default=False
-        Take off the training documents' mean vector first. Vectors that nearly all point the same way may gain by it.
+        Subtract the mean vector of the training documents first. Try it if nearly all vectors point the same way.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -181,8 +191,8 @@ class Embedding(_VectorKernel):
     def read(
         self, frame: pd.DataFrame | None, then: np.ndarray | None = None
     ) -> tuple[Array, np.ndarray]:
-        found = vectors(column(frame, self.column, repr(self)), self.column)
-        return found, np.zeros(1, dtype=bool)
+        rows = vectors(column(frame, self.column, repr(self)), self.column)
+        return rows, np.zeros(1, dtype=bool)
 
     def prepare(self, points: Array) -> tuple[Array, Array]:
         if not points.any():
@@ -190,6 +200,9 @@ class Embedding(_VectorKernel):
         warn_same_vectors(self, self.column, points)
         centre = points.mean(axis=0)
         return (centre if self.center else np.zeros_like(centre)), np.ones_like(centre)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return f"documents with similar vectors ({self.column}) are alike"
 
     def features(self, standardised: Array) -> Array:
         lengths: Any = np.linalg.norm(standardised, axis=1, keepdims=True)

@@ -1,6 +1,6 @@
 """The paper's must-link kernel: documents that are known to belong together."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,17 @@ from scipy.sparse.csgraph import connected_components
 
 from gptm._basics.validation import is_real
 from gptm.corpus.metadata import column, level_names
+from gptm.kernels.bound import Documents, nothing_to_learn, unpacked
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of, warn_useless
-from gptm.kernels.kernel import Documents, Kernel, nothing_to_learn, unpacked
+from gptm.kernels.kernel import Kernel
 
 _UNLABELLED = "-1"  # scikit-learn's way to write a missing label
 
 
 class MustLink(Kernel):
-    """Documents with the same label, or linked by pairs, are alike; eq. 22 after transitive closure.
+    """Documents with the same label, or linked in pairs, are alike; eq. 22 after transitive closure.
 
-    Labels may be known for a few documents only: the others stand alone.
+    Labels may be known for a few documents only; each of the others is a group of its own.
 
     Parameters
     ----------
@@ -27,16 +28,16 @@ class MustLink(Kernel):
         Column of the metadata with labels; missing or -1 means unlabelled. Without it, and without `pairs`, the
         labels are `y` of `fit`, and every document at transform is unlabelled.
     pairs : iterable of (int, int), optional
-        Positions of training documents that belong together, in a list, a set, an array or a table of two columns; what
-        is linked through others is linked too. Where rows are selected, as in scikit-learn's cross-validation,
-        positions are those of other documents: use a column.
+        Positions of training documents that belong together, in a list, a set, an array or a table of two columns.
+        Documents that are linked through others count as linked. Do not use pairs where rows are selected, as in
+        cross-validation, because positions then mean other documents: use a column.
     gamma : float, default=1.0
         Covariance of linked documents.
     diagonal : float, optional
-        Variance of every document, larger than gamma, which makes the kernel positive definite. By default
-        twice gamma, which predicted held-out words best among 1.01, 1.1 and 2 on three corpora.
+        Variance of every document. It must be larger than gamma, for a positive definite kernel. By default
+        twice gamma: of 1.01, 1.1 and 2 times gamma, this predicted held-out words best on three corpora.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class MustLink(Kernel):
         if column is not None and pairs is not None:
             raise ValueError("MustLink takes a column of labels or pairs of documents, not both.")
         self.column = column
-        # What can be walked through only once, or has no order, is kept as a list; all else as it came.
+        # Iterators can be read only once, and sets have no order: both become lists.
         self.pairs: Any = list(pairs) if isinstance(pairs, Iterator | Set) else pairs
         self.gamma = gamma
         self.diagonal = diagonal
@@ -73,6 +74,10 @@ class MustLink(Kernel):
     @property
     def reads_labels(self) -> bool:
         return self.column is None and self.pairs is None
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        by = "" if self.column is None else f" ({self.column})"
+        return f"documents with the same label{by} belong together"
 
     def bind(self, documents: Documents) -> "MustLinkBound":
         n_documents, y = documents.n, documents.y
@@ -128,7 +133,7 @@ class MustLinkBound(CategoricalBound):
 
     @property
     def training(self) -> np.ndarray:
-        """Alone where no column says what they are, as at transform."""
+        """Unlabelled unless labels come from a column, as in `transform`."""
         return self.codes if self.by_column else np.full(self.n, ALONE)
 
     def read(self, new: Documents) -> np.ndarray:
@@ -136,7 +141,7 @@ class MustLinkBound(CategoricalBound):
 
 
 def _as_series(y: Any) -> pd.Series:
-    """Labels as they are: numpy would make the text "nan" of a missing one in a list of names."""
+    """Labels as they are; numpy would turn a missing label in a list of names into the text "nan"."""
     return pd.Series(np.asarray(y, dtype=None if hasattr(y, "__array__") else object).ravel())
 
 
@@ -166,7 +171,7 @@ def _is_position(value: Any, n_documents: int) -> bool:
 
 
 def _closure(links: np.ndarray, n_documents: int) -> np.ndarray:
-    """(n,) number of the group that each document is linked into, `ALONE` for those in no pair."""
+    """(n,) number of each document's group, `ALONE` if it is in no pair."""
     graph = coo_matrix(
         (np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n_documents, n_documents)
     )

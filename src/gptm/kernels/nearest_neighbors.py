@@ -1,17 +1,18 @@
 """Documents among their nearest neighbours: by words, numbers or embeddings."""
 
-from collections.abc import Set
+from collections.abc import Collection, Set
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
+from gptm._basics.prose import listed
 from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, check_number, is_real
 from gptm.corpus.metadata import column, is_missing, read_points, vectors
-from gptm.kernels.kernel import Documents, nothing_to_learn
-from gptm.kernels.neighbour_search import nearest
+from gptm.kernels.bound import Documents, nothing_to_learn
+from gptm.kernels.neighbor_search import nearest
 from gptm.kernels.network import (
     Form,
     NetworkBound,
@@ -28,11 +29,12 @@ class NearestNeighbors(NetworkKernel):
     Parameters
     ----------
     n_neighbors : int, default=10
+        Number of neighbours of each document.
     on : str or sequence of str, optional
         Numeric or date columns of the metadata (standardised, Euclidean distance), or one column of vectors (cosine
-        distance). Without it the documents' words (cosine distance).
+        distance). By default the documents' words are compared (cosine distance).
     weighting : {"tfidf", "counts"}, default="tfidf"
-        Of words.
+        How words are weighted.
     bandwidth : float, optional
         sigma in exp(-distance / (2 sigma^2)), the weight of an edge. By default sigma^2 is an eighth of the mean
         distance between neighbours.
@@ -41,8 +43,8 @@ class NearestNeighbors(NetworkKernel):
 
     Notes
     -----
-    Neighbours are exact for words, and for up to 50,000 documents for columns; beyond that they are found
-    approximately by `pynndescent`, seeded. A new document looks for its neighbours among the training documents.
+    The search is exact for words, and for columns of up to 50,000 documents. Beyond that `pynndescent` finds
+    approximate neighbours, with a fixed seed. The neighbours of a new document are training documents.
 
     Examples
     --------
@@ -66,7 +68,7 @@ class NearestNeighbors(NetworkKernel):
         name: str | None = None,
     ):
         self.n_neighbors = n_neighbors
-        # A set has another order in every process, and a file cannot hold it.
+        # A set has a different order in every process, and cannot be saved.
         self.on = sorted(on, key=str) if isinstance(on, Set) else on
         self.weighting = weighting
         self.bandwidth = bandwidth
@@ -79,6 +81,11 @@ class NearestNeighbors(NetworkKernel):
 
     def column_names(self) -> tuple[str, ...]:
         return () if self.on is None else self._names()
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        by = "by their words" if self.on is None else f"in {listed(self.column_names())}"
+        count = "one" if self.n_neighbors == 1 else self.n_neighbors
+        return f"each document is like the {count} nearest to it {by}"
 
     def bind(self, documents: Documents) -> "NeighborBound":
         check_number("n_neighbors", self.n_neighbors, least=1, integer=True)
@@ -127,10 +134,10 @@ class NearestNeighbors(NetworkKernel):
         metric: str,
         n_jobs: int | None,
     ) -> "NeighborBound":
-        found = nearest(
+        neighbors = nearest(
             points, points, self.n_neighbors, metric=metric, n_jobs=n_jobs, exclude_self=True
         )
-        distances = found[1][np.isfinite(found[1])]
+        distances = neighbors[1][np.isfinite(neighbors[1])]
         if len(distances) == 0:
             raise nothing_to_learn(
                 self, "no document has a word, or a value, in common with another"
@@ -140,11 +147,11 @@ class NearestNeighbors(NetworkKernel):
             mean = float(distances.mean())
             bandwidth = float(np.sqrt(mean / 8.0)) if mean > 0 else 1.0
         settled = self.replace(bandwidth=bandwidth)
-        edges = symmetrised(_weighted(*found, bandwidth, points.shape[0]))
+        edges = symmetrised(_weighted(*neighbors, bandwidth, points.shape[0]))
         return NeighborBound(settled, edges, points, prepared, metric)
 
     def weighed(self, counts: csr_matrix, scale: Array) -> csr_matrix:
-        """Counts as the distance takes them."""
+        """Counts with the weights that the distance uses."""
         values = counts.astype(np.float64)
         values.eliminate_zeros()
         if self.weighting == "tfidf":
@@ -158,7 +165,7 @@ class NearestNeighbors(NetworkKernel):
     ) -> tuple[Array, bool, np.ndarray]:
         """(n, p) numbers, NaN where missing; whether they are one column's vectors; which columns hold dates.
 
-        `then` is which of them did in training.
+        `then` says which columns held dates in training.
         """
         names = self._names()
         first = column(documents.frame, names[0], repr(self))
@@ -205,7 +212,7 @@ class NeighborBound(NetworkBound):
 
     @property
     def training(self) -> NewNodes:
-        """By their neighbours, among whom they find themselves, as at transform."""
+        """By their neighbours, each among its own neighbours, as `transform` would place them."""
         return self._found(self.points)
 
     def read(self, new: Documents) -> NewNodes:
@@ -215,10 +222,10 @@ class NeighborBound(NetworkBound):
         return self._found(points, new.n_jobs)
 
     def _found(self, points: Array | csr_matrix, n_jobs: int | None = None) -> NewNodes:
-        found = nearest(
+        neighbors = nearest(
             self.points, points, self.kernel.n_neighbors, metric=self.metric, n_jobs=n_jobs
         )
-        edges = _weighted(*found, self.kernel.bandwidth, self.n)
+        edges = _weighted(*neighbors, self.kernel.bandwidth, self.n)
         return NewNodes(edges, np.full(edges.shape[0], -1))
 
     def _points(self, new: Documents) -> Array | csr_matrix | None:

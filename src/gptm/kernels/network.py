@@ -1,4 +1,4 @@
-"""Similarity along the edges of a graph between documents; where the edges come from is others' business."""
+"""Similarity along the edges of a graph between documents, wherever the edges come from."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -13,13 +13,14 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from gptm._basics.memory import check_square
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, is_real
-from gptm.kernels.kernel import BoundKernel, Kernel, Learnable
+from gptm.kernels.bound import BoundKernel, Learnable
+from gptm.kernels.kernel import Kernel
 from gptm.operators import EXACT, Network, Placement, Sparse, Structure, Tangent
 
 Form = Literal["smooth", "direct"]
-KAPPA = 0.17  # where learning starts, and what is taken where nothing is learnt; measured
-SPARE = 0.1  # mean edges that every document has more, measured: see docs/kernels.md
-_CLOSE = 1e-4  # share of itself by which the lowest eigenvalue of a large graph may be missed
+KAPPA = 0.17  # start of learning, and the value if nothing is learnt; chosen by measurement
+SPARE = 0.1  # added to every degree, in mean edges; chosen by measurement, see docs/kernels.md
+_CLOSE = 1e-4  # relative tolerance of the lowest eigenvalue of a large graph
 POWER_STEPS = 30  # towards the largest eigenvalue; any number gives a valid bound
 
 
@@ -28,7 +29,7 @@ class NetworkKernel(Kernel):
 
     smooth: ((1 + kappa^2) I - S)^-nu with S the graph normalised by its degrees, scaled to a mean variance of
         one; its precision is sparse.
-        What is known of a document spreads along paths, and 1 / kappa is how far.
+        Similarity spreads along paths, over a distance of about 1 / kappa.
     direct: gamma times the weight of an edge and `diagonal` for each document, eq. 21 of the paper.
     """
 
@@ -41,7 +42,7 @@ class NetworkKernel(Kernel):
 
 @dataclass(frozen=True)
 class SmoothForm:
-    """Eigenvalues of the normalised graph to those of the smooth form."""
+    """Map eigenvalues of the normalised graph to those of the smooth form."""
 
     kappa: float
     nu: int
@@ -56,7 +57,7 @@ class SmoothSlope:
 
     form: SmoothForm
     scale: float
-    mean: float  # that of the logarithm's derivative, by variance
+    mean: float  # of the derivative of the logarithm, weighted by variance
 
     @classmethod
     def of(cls, form: SmoothForm, points: Array, weights: Array) -> "SmoothSlope":
@@ -76,7 +77,7 @@ class SmoothSlope:
 
 @dataclass(frozen=True)
 class DirectForm:
-    """Eigenvalues of the graph to those of the direct form."""
+    """Map eigenvalues of the graph to those of the direct form."""
 
     variance: float
     gamma: float
@@ -86,14 +87,14 @@ class DirectForm:
 
 
 class NewNodes(NamedTuple):
-    """New documents: edges to training documents, or the training document that one is."""
+    """New documents: their edges to training documents, or the training document that they are."""
 
     edges: csr_matrix  # (n, D)
     same: np.ndarray  # (n,), -1 for documents that are really new
 
 
 class NetworkBound(BoundKernel):
-    """A graph over training documents. New documents are attached as leaves, so nothing old ever changes."""
+    """A graph over training documents. New documents are attached as leaves, so the training graph never changes."""
 
     kernel: Any
 
@@ -110,7 +111,7 @@ class NetworkBound(BoundKernel):
 
     @cached_property
     def _spare(self) -> float:
-        """What every document has in degree beyond its edges."""
+        """What is added to the degree of every document."""
         return SPARE * float(self.edges.data.mean()) if self.edges.nnz else 1.0
 
     @cached_property
@@ -128,7 +129,7 @@ class NetworkBound(BoundKernel):
         if self.kernel.form == "smooth":
             inverse = diags(1.0 / np.sqrt(self._degrees + self._spare))
             return Network((inverse @ self.edges @ inverse).tocsr(), -1.0, 1.0)
-        # 𝒦 is positive where the eigenvalues are, which may be less than the bound allows for.
+        # 𝒦 is positive definite at the true eigenvalues; the bound may be wider than they are.
         low = -min(self._radius, self._variance / float(self.kernel.gamma) * (1.0 - 1e-9))
         return Network(self.edges, low, self._radius)
 
@@ -138,13 +139,13 @@ class NetworkBound(BoundKernel):
 
     @cached_property
     def _scale(self) -> float:
-        """What makes the mean variance one."""
+        """The factor that makes the mean variance one."""
         return self.n / float(Sparse(self._network, self._smoothing).trace(np.zeros(1))[0])
 
     def learnables(self) -> list[Learnable]:
         if not self.learns:
             return []
-        # What spreads farther takes more products with the graph, which large ones can ill afford.
+        # A smaller kappa takes more products with the graph, which is too slow for a large one.
         low = KAPPA if self.n > EXACT else 0.05
         return [Learnable("kappa", float(self.kernel.kappa), low, 3.0)]
 
@@ -171,14 +172,14 @@ class NetworkBound(BoundKernel):
         x = np.ones(self.n)
         for _ in range(POWER_STEPS):
             image = self.edges @ x
-            # Half of the size so far keeps it from swinging between the two sides of a graph.
+            # Adding half of the size so far keeps bipartite graphs from oscillating.
             x = image + 0.5 * float(np.linalg.norm(image) / np.linalg.norm(x)) * x
             x /= x.max()
         return float(((self.edges @ x) / x).max())
 
     @cached_property
     def _variance(self) -> float:
-        """The diagonal of the direct form: as given, if that makes it positive definite."""
+        """The diagonal of the direct form: the given value if that is positive definite, else an error."""
         gamma, given = float(self.kernel.gamma), self.kernel.diagonal
         safe = gamma * self._radius * (1.0 + 1e-6)
         if given is None:
@@ -194,7 +195,7 @@ class NetworkBound(BoundKernel):
         return float(given)
 
     def mean_diagonal(self) -> float:
-        """Known, where a trace would be estimated."""
+        """Exact, where a trace would be an estimate."""
         return 1.0 if self.kernel.form == "smooth" else self._variance
 
     @cached_property
@@ -219,10 +220,10 @@ class NetworkBound(BoundKernel):
     def place(self, new: NewNodes, joint: bool = False) -> Placement:
         smooth = self.kernel.form == "smooth"
         weights, own = self._smooth_leaves(new.edges) if smooth else self._direct_leaves(new.edges)
-        known = np.flatnonzero(new.same >= 0)
-        if len(known):
+        seen = np.flatnonzero(new.same >= 0)
+        if len(seen):
             others = diags((new.same < 0).astype(np.float64))
-            itself = (np.ones(len(known)), (known, new.same[known]))
+            itself = (np.ones(len(seen)), (seen, new.same[seen]))
             weights = (others @ weights + csr_matrix(itself, shape=weights.shape)).tocsr()
             own = np.where(new.same >= 0, 0.0, own)
         return Placement(len(own), None, own, (weights,))
@@ -263,7 +264,7 @@ def symmetrised(edges: csr_matrix) -> csr_matrix:
 
 
 def check_form(kernel: Any) -> None:
-    """An error for constants that make no kernel."""
+    """Raise an error for invalid constants."""
     check_choice("form", kernel.form, ("smooth", "direct"))
     for name in ("kappa", "gamma", "diagonal"):
         value = getattr(kernel, name)
@@ -278,15 +279,15 @@ def check_form(kernel: Any) -> None:
 def _lowest_eigenvalue(edges: csr_matrix) -> float:
     """The lowest eigenvalue, or a little less; minus infinity where it is not found in time.
 
-    Eigenvalues of long chains crowd together at the end, where telling them apart would take a minute.
+    The lowest eigenvalues of long chains are very close together; separating them would take a minute.
     """
     if edges.shape[0] <= 500:
         return float(np.linalg.eigvalsh(edges.toarray())[0])
     start = np.random.default_rng(0).standard_normal(edges.shape[0])
     try:
-        found = eigsh(
+        lowest = eigsh(
             edges, 1, which="SA", v0=start, return_eigenvectors=False, tol=_CLOSE, maxiter=300
         )
     except ArpackNoConvergence:
         return -np.inf
-    return float(found[0] - _CLOSE * abs(found[0]))
+    return float(lowest[0] - _CLOSE * abs(lowest[0]))

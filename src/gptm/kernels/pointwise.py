@@ -1,4 +1,4 @@
-"""Kernels that are a function of two documents' values, whatever the function."""
+"""Kernels that are functions of two documents' values."""
 
 from abc import abstractmethod
 from functools import cached_property
@@ -9,20 +9,22 @@ import numpy as np
 from gptm._basics.memory import TooLarge
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
-from gptm.kernels.kernel import BoundKernel, check_memory, naming
+from gptm.kernels.bound import BoundKernel, check_memory, naming
 from gptm.operators import Block, Features, Placement, Structure, Tangent, pointing
 from gptm.operators import factor as factors
 from gptm.operators.spectral import check_symmetric
 
-_LARGE = 5000  # points from which on a decomposition takes minutes
+_LARGE = 5000  # points above which a decomposition takes minutes
 
 
 class PointBound(BoundKernel):
-    """A kernel known by its covariances; only distinct values count, however many documents share them."""
+    """A kernel that is given by its covariances. Its cost depends on distinct values, not on documents."""
 
-    surely_definite = True  # False for what users bring, which has to be looked at as a whole
-    if_indefinite = ""  # what to try where it is no covariance after all
-    on_trial = False  # whether the parameters are but a step on the way to better ones
+    surely_definite = (
+        True  # False for matrices and functions of users, which have to be checked as a whole
+    )
+    if_indefinite = ""  # remedy to suggest if the matrix is not a covariance
+    on_trial = False  # whether this is a trial during learning, which must not take long
 
     @abstractmethod
     def labels(self) -> np.ndarray: ...
@@ -65,7 +67,7 @@ class PointBound(BoundKernel):
             return Placement(n, None, total)
         first, _ = self._groups
         phi = self.cross_gram(new, first[self._factor.anchors]) @ self._factor.whiten
-        # What the features leave out is a document's own; rounding apart, it is never negative.
+        # Variance beyond the features is the document's own; it is not negative, except by rounding.
         own = total - phi @ phi.T if joint else np.maximum(total - (phi**2).sum(1), 0.0)
         return Placement(n, Features([Block(None, phi)]), own)
 
@@ -90,7 +92,7 @@ class PointBound(BoundKernel):
 
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """A document of each group that the kernel cannot tell apart, and everybody's group, -1 if alone."""
+        """One document of each group with equal values, and the group of every document, -1 if alone."""
         there = np.flatnonzero(~self.alone())
         _, first, inverse = np.unique(self.labels()[there], return_index=True, return_inverse=True)
         groups = np.full(self.n, -1)
@@ -111,15 +113,15 @@ class PointBound(BoundKernel):
             variances, max_rank = self.shared_variances()[first], min(m // 3, factors.MAX_RANK)
             if not variances.any():  # noise alone
                 return factors.Factor(np.zeros((m, 0)), np.arange(0), np.zeros((0, 0)))
-            found, left = factors.incomplete(covariance, variances, max_rank)
+            factor, left = factors.incomplete(covariance, variances, max_rank)
             if left <= factors.TOL:
-                return found
+                return factor
             if left <= 0.01 and m > _LARGE:
                 warn(
                     f"{self.kernel!r} is approximated by {max_rank} features, which leave out up to {left:.1%} of "
                     "a document's variance."
                 )
-                return found
+                return factor
         check_memory(m, self.kernel)
         if self.on_trial and m > _LARGE:
             raise TooLarge(

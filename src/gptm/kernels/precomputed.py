@@ -1,7 +1,7 @@
-"""A similarity matrix of the user's own."""
+"""A similarity matrix that the user brings."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,13 +11,14 @@ from scipy.sparse import issparse
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import as_name, column, level_names
-from gptm.kernels.kernel import Documents, Kernel, naming
+from gptm.kernels.bound import Documents, naming
+from gptm.kernels.kernel import Kernel
 from gptm.kernels.pointwise import PointBound
 from gptm.operators.spectral import check_spectrum, check_symmetric
 
 
 class Precomputed(Kernel):
-    """A given matrix of similarities, which may cover documents that come later.
+    """A given matrix of similarities, which may also cover documents that come later.
 
     Parameters
     ----------
@@ -25,10 +26,10 @@ class Precomputed(Kernel):
         Symmetric and positive semi-definite.
     id : str, optional
         Column of the metadata that says which row of the matrix a document is: a position, or a label of
-        the matrix's index if that is a DataFrame. Without it the training documents are the rows in order, and at
-        transform every document is unknown.
+        the matrix's index if that is a DataFrame. Without it the training documents are the rows in order, and in
+        `transform` every document is unknown.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Notes
     -----
@@ -42,6 +43,8 @@ class Precomputed(Kernel):
     Precomputed(<3 x 3 matrix>, id='row')
     """
 
+    only_in_python: ClassVar[Mapping[str, str]] = {"matrix": "a matrix"}
+
     def __init__(self, matrix: Any, *, id: str | None = None, name: str | None = None):
         self.matrix = matrix
         self.id = id
@@ -49,6 +52,9 @@ class Precomputed(Kernel):
 
     def column_names(self) -> tuple[str, ...]:
         return () if self.id is None else (self.id,)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return "how alike documents are was given as a matrix"
 
     def bind(self, documents: Documents) -> "PrecomputedBound":
         n_documents = documents.n
@@ -107,7 +113,7 @@ class PrecomputedBound(PointBound):
         if self.kernel.id is None:
             without[:] = True
             remedy = "Pass Precomputed(matrix, id=...) and metadata with that column."
-        elif new.frame is not None:  # else the model says it
+        elif new.frame is not None:  # otherwise the model warns
             rows = rows_of(self.kernel, self.kernel.matrix, new.frame)
             named = column(new.frame, self.kernel.id, repr(self.kernel)).notna().to_numpy()
             without = named & (rows < 0)
@@ -128,13 +134,13 @@ class PrecomputedBound(PointBound):
 
     def own_gram(self, new: np.ndarray, joint: bool) -> Array:
         average = float(np.diagonal(self.values)[self.rows[self.rows >= 0]].mean())
-        known = new >= 0
+        listed = new >= 0
         own = np.full(len(new), average)
-        own[known] = np.diagonal(self.values)[new[known]]
+        own[listed] = np.diagonal(self.values)[new[listed]]
         if not joint:
             return own
         result = np.diag(own)
-        result[np.ix_(known, known)] = self.values[np.ix_(new[known], new[known])]
+        result[np.ix_(listed, listed)] = self.values[np.ix_(new[listed], new[listed])]
         return result
 
     @property
@@ -159,10 +165,10 @@ def rows_of(kernel: Any, matrix: Any, frame: pd.DataFrame | None) -> np.ndarray:
 
 
 def check_order(kernel: Kernel, matrix: Any, frame: pd.DataFrame | None) -> None:
-    """Without ids rows go by their order; where both tables have labels, these should not say otherwise."""
+    """Raise an error if rows are matched by order, but their labels show that the order differs."""
     if frame is None or not isinstance(matrix, pd.DataFrame):
         return
-    if matrix.index.equals(pd.RangeIndex(len(matrix))):  # which only counts
+    if matrix.index.equals(pd.RangeIndex(len(matrix))):  # just row numbers
         return
     rows, documents = _names(matrix.index), _names(frame.index)
     both = rows.is_unique and documents.is_unique and not rows.equals(documents)
@@ -178,7 +184,7 @@ def _names(labels: Iterable[Any]) -> pd.Index:
 
 
 def in_order(matrix: Any) -> Any:
-    """A table with its columns in the order of its rows, where these are the same."""
+    """A table with its columns in the order of its rows, if both have the same labels."""
     if not isinstance(matrix, pd.DataFrame):
         return matrix
     rows, columns = _names(matrix.index), _names(matrix.columns)

@@ -1,9 +1,10 @@
 """Smooth similarity along numeric or date columns, by scikit-learn's Gaussian process kernels."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import compress
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,15 +12,17 @@ from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 from sklearn.gaussian_process import kernels as gp
 
+from gptm._basics.prose import duration, listed, readable
 from gptm._basics.types import Array
 from gptm._basics.validation import is_real
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import is_duration, parse_days, read_points
-from gptm.kernels.kernel import Documents, Kernel, Learnable, nothing_to_learn
+from gptm.kernels.bound import Documents, Learnable, nothing_to_learn
+from gptm.kernels.kernel import Kernel
 from gptm.kernels.pointwise import PointBound
 
-_SMOOTHEST = 19  # nu from which on kv(nu, x) of equal points is infinite
-_SOME = 256  # points that are compared with each other where only each with itself is asked for
+_SMOOTHEST = 19  # largest nu for which kv(nu, x) of equal points is finite
+_SOME = 256  # points per call, where only their variances are needed
 
 
 class _ColumnKernel(Kernel):
@@ -43,7 +46,7 @@ class _ColumnKernel(Kernel):
         return self
 
     def noise(self, points: Array) -> Array:
-        """(n,) how much more a document varies than it shares with another one at the same point."""
+        """(n,) variance that a document does not share with another document at the same point."""
         return np.zeros(len(points))
 
     def bind(self, documents: Documents) -> "ColumnBound":
@@ -60,7 +63,7 @@ class _ColumnKernel(Kernel):
 
 
 class ColumnBound(PointBound):
-    """A column kernel over training points. A missing value leaves the document to the prior."""
+    """A column kernel over training points. A document with a missing value falls back to the prior."""
 
     if_indefinite = "White noise does not help, as it stands apart; a product of kernels of one column each does."
 
@@ -95,7 +98,7 @@ class ColumnBound(PointBound):
             return self
         kernel = self.kernel.replace(length_scale=float(values[0]))
         other = ColumnBound(kernel, self.points, self.dates, learns=True)
-        other._groups = self._groups  # which does not depend on it
+        other._groups = self._groups  # the groups do not depend on the length-scale
         other.on_trial = True
         return other
 
@@ -106,6 +109,9 @@ class ColumnBound(PointBound):
 
     def settings(self, n_points: int) -> pd.DataFrame | None:
         return grid(self.kernel.columns, self.points, self.dates, n_points)
+
+    def date_columns(self) -> set[str]:
+        return set(compress(self.kernel.column_names(), self.dates))
 
     @property
     def training(self) -> Array:
@@ -154,11 +160,11 @@ class ColumnBound(PointBound):
 
     @cached_property
     def _noise(self) -> Array:
-        """By how much documents with values vary beyond what another one at the same point shares."""
+        """The noise of the documents whose values are there."""
         return self.kernel.noise(self.points[~self.alone()])
 
     def _prior_variance(self) -> float:
-        """A document whose values are missing varies as much as a training document on average."""
+        """A document with missing values gets the mean variance of the training documents."""
         here = self.points[~np.isnan(self.points).any(1)]
         return float(self._covariance.diag(here).mean()) if len(here) else 1.0
 
@@ -169,11 +175,11 @@ class OnColumns(_ColumnKernel):
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
-        Used with the parameters it comes with.
+        Its parameters are not learnt.
     *columns : str
         Columns of the metadata; dates count in days.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -182,6 +188,8 @@ class OnColumns(_ColumnKernel):
     >>> k.OnColumns(ExpSineSquared(periodicity=365.25), "date").columns
     ('date',)
     """
+
+    only_in_python: ClassVar[Mapping[str, str]] = {"kernel": "a kernel of scikit-learn"}
 
     def __init__(self, kernel: gp.Kernel, *columns: str, name: str | None = None):
         if not isinstance(kernel, gp.Kernel):
@@ -205,6 +213,9 @@ class OnColumns(_ColumnKernel):
     def covariance(self) -> gp.Kernel:
         return self.kernel
 
+    def describe(self, dates: Collection[str] = ()) -> str:
+        return f"documents alike in {listed(self.columns)} are alike, by {self.kernel!r}"
+
     def noise(self, points: Array) -> Array:
         """White noise, which scikit-learn leaves out between two sets of points."""
         shared = [
@@ -213,7 +224,7 @@ class OnColumns(_ColumnKernel):
         ]
         total = self.kernel.diag(points)
         noise, rounding = total - np.concatenate(shared), 1e-9 * total.max(initial=0.0)
-        # The same for all, or none, is solved the quicker way; rounding must not hide it.
+        # Equal noise is solved faster; rounding must not make it look unequal.
         noise = np.where(noise > rounding, noise, 0.0)
         return np.full(len(noise), noise.mean()) if np.ptp(noise) <= rounding else noise
 
@@ -237,10 +248,19 @@ class _LengthScaled(_ColumnKernel):
         return self.replace(length_scale=0.5 * spread if spread > 0 else 1.0)
 
     def reach(self, points: Array) -> tuple[float, float]:
-        """Between what hardly two documents share and what is as good as a constant."""
+        """From a scale at which hardly any documents are alike to one at which almost all are."""
         span = float(np.nanmax(np.nanmax(points, axis=0) - np.nanmin(points, axis=0)))
         span = span if span > 0 else 1.0
         return span / 500.0, 5.0 * span
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        alike = f"documents close in {listed(self.columns)} are alike"
+        if self.length_scale is None:
+            return alike
+        scales = np.broadcast_to(_checked_length_scale(self), len(self.columns))
+        pairs = zip(self.columns, scales, strict=True)
+        lengths = [duration(scale) if name in dates else readable(scale) for name, scale in pairs]
+        return f"{alike}; the likeness fades over about {listed(dict.fromkeys(lengths))}"
 
     def scaled_distances(self, points: Array, others: Array) -> Array:
         """(n, m) distances in units of the length-scale."""
@@ -256,11 +276,10 @@ class RBF(_LengthScaled):
     *columns : str
         Numeric or date columns of the metadata; dates count in days.
     length_scale : float, str, timedelta, or sequence of these, optional
-        In the column's units, one for all columns or one each; for dates also "1y", "1m", "1w", "1d", "12h" or a
-        timedelta. When not given, it is learnt, from half the columns'
-        standard deviation on.
+        In the column's units, one for all columns or one for each; for dates also "1y", "1m", "1w", "1d", "12h" or
+        a timedelta. Learnt if not given, starting at half the standard deviation of the columns.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -288,20 +307,20 @@ class RBF(_LengthScaled):
 
 
 class Matern(_LengthScaled):
-    """Similarity along columns that may bend more sharply than `RBF`'s; `nu` sets how smooth it is.
+    """Smooth similarity along columns, with sharper bends than `RBF`; `nu` sets how smooth.
 
     Parameters
     ----------
     *columns : str
         Numeric or date columns of the metadata; dates count in days.
     nu : float, default=1.5
-        0.5 for paths with kinks, 1.5 once and 2.5 twice differentiable; up to 19, or infinity for `RBF`.
+        0.5 for effects with kinks, 1.5 for once and 2.5 for twice differentiable effects; at most 19, or infinity for
+        `RBF`.
     length_scale : float, str, timedelta, or sequence of these, optional
-        In the column's units, one for all columns or one each; for dates also "1y", "1m", "1w", "1d", "12h" or a
-        timedelta. When not given, it is learnt, from half the columns'
-        standard deviation on.
+        In the column's units, one for all columns or one for each; for dates also "1y", "1m", "1w", "1d", "12h" or
+        a timedelta. Learnt if not given, starting at half the standard deviation of the columns.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -344,19 +363,18 @@ class Matern(_LengthScaled):
 
 
 class Periodic(_ColumnKernel):
-    """Similarity that comes round: documents a whole number of periods apart are alike.
+    """Similarity that repeats: documents a whole number of periods apart are alike.
 
     Parameters
     ----------
     *columns : str
         Numeric or date columns of the metadata; dates count in days. Documents are alike where all columns agree.
     period : float, str or timedelta
-        In the column's units; for dates also a text such as "1y", "1m", "1w", "1d" or "12h", or a timedelta.
+        In the column's units; for dates also text such as "1y", "1m", "1w", "1d" or "12h", or a timedelta.
     length_scale : float, optional
-        How much is alike within a period: small for sharp peaks, large for a gentle wave. Learnt from 1 on when
-        not given.
+        Relative to the period: small for sharp peaks, large for a gentle wave. Learnt if not given, starting at 1.
     name : str, optional
-        What tables call this term.
+        Name of this term in tables and plots.
 
     Examples
     --------
@@ -386,13 +404,18 @@ class Periodic(_ColumnKernel):
         return self if self.length_scale is not None else self.replace(length_scale=1.0)
 
     def reach(self, points: Array) -> tuple[float, float]:
-        """From a peak of a few days in a year to a wave that hardly moves."""
+        """From a peak of a few days in a year to an almost flat wave."""
         return 0.05, 10.0
 
     def slope(self, points: Array, others: Array) -> Array:
         circles = self.covariance()
         square = (circles.distances(points, others) / circles.length_scale) ** 2
         return square * np.exp(-0.5 * square)
+
+    def describe(self, dates: Collection[str] = ()) -> str:
+        days, columns = parse_days(self.period), listed(self.columns)
+        length = duration(days) if set(dates) & set(self.columns) else readable(days, 6)
+        return f"documents at the same point of a cycle in {columns}, of length {length}, are alike"
 
     def covariance(self) -> "_OnCircles":
         given = 1.0 if self.length_scale is None else self.length_scale
@@ -428,13 +451,13 @@ class _OnCircles:
 
 _EPOCH = np.datetime64(
     "1970-01-01", "s"
-)  # in seconds, which reach farther than pandas' own nanoseconds
+)  # in seconds, which cover more years than pandas' nanoseconds
 
 
 def grid(columns: Sequence[str], points: Array, dates: np.ndarray, n_points: int) -> pd.DataFrame:
-    """Even steps along the first column, from its least to its largest value, the other columns at their medians.
+    """Even steps over the range of the first column, with the other columns at their medians.
 
-    Of a column that says yes or no, there is nothing between.
+    A column with two values has no steps in between.
     """
     first = np.unique(points[~np.isnan(points[:, 0]), 0])
     if len(first) != 2 or n_points < 2:
@@ -442,8 +465,8 @@ def grid(columns: Sequence[str], points: Array, dates: np.ndarray, n_points: int
     values = [first, *(np.full(len(first), np.nanmedian(column)) for column in points.T[1:])]
     return pd.DataFrame(
         {
-            name: _EPOCH + (one * 86_400).round().astype("timedelta64[s]") if date else one
-            for name, one, date in zip(columns, values, dates, strict=True)
+            name: _EPOCH + (value * 86_400).round().astype("timedelta64[s]") if date else value
+            for name, value, date in zip(columns, values, dates, strict=True)
         }
     )
 
@@ -457,11 +480,11 @@ def checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:
 
 
 def warn_constant(kernel: Kernel, columns: Sequence[str], points: Array) -> None:
-    """Say which columns tell no document from another."""
+    """Warn about columns with the same value in every document."""
     constant = [
         name
         for name, values in zip(columns, points.T, strict=True)
-        if len(known := values[~np.isnan(values)]) and np.ptp(known) == 0
+        if len(present := values[~np.isnan(values)]) and np.ptp(present) == 0
     ]
     if constant and len(points) > 1:
         warn(
@@ -471,7 +494,7 @@ def warn_constant(kernel: Kernel, columns: Sequence[str], points: Array) -> None
 
 
 def warn_same_vectors(kernel: Kernel, name: str, rows: Array) -> None:
-    """Say where vectors tell no document from another."""
+    """Warn if every document has the same vector."""
     if len(rows) > 1 and (rows == rows[0]).all():
         warn(
             f"{kernel!r}: every document has the same vector in {name!r}, so it says nothing about them. Leave it out, "
@@ -480,33 +503,33 @@ def warn_same_vectors(kernel: Kernel, name: str, rows: Array) -> None:
 
 
 def _each(given: Any) -> list[Any]:
-    """A parameter's values for the columns, or its one value for all of them."""
+    """A parameter as a list: one value per column, or one for all columns."""
     if np.ndim(given) > 0:
         return list(given)
     return [given[()] if isinstance(given, np.ndarray) else given]
 
 
 def _checked_length_scale(kernel: _LengthScaled) -> Any:
-    """In the columns' units, lengths of time in days."""
+    """The length-scale in the columns' units, with lengths of time in days."""
     given: Any = 1.0 if kernel.length_scale is None else kernel.length_scale
     if np.ndim(given) > 1 or (np.ndim(given) == 1 and len(given) != len(kernel.columns)):
         raise ValueError(
             f"length_scale must be one number or one per column ({len(kernel.columns)}); "
             f"got {kernel.length_scale!r} in {kernel!r}."
         )
-    values = [parse_days(one, "length_scale", kernel) for one in _each(given)]
+    values = [parse_days(length, "length_scale", kernel) for length in _each(given)]
     return values[0] if np.ndim(given) == 0 else np.array(values)
 
 
 def _check_times(
     kernel: _ColumnKernel, name: str, dates: np.ndarray, frame: pd.DataFrame | None
 ) -> None:
-    """An error for a length of time along a column of plain numbers, neither dates nor lengths of time."""
+    """Raise an error if a length of time is given for a column of plain numbers."""
     assert frame is not None
     given = getattr(kernel, name)
     each = _each(given) if np.ndim(given) > 0 else [given] * len(dates)
-    for one, column, date in zip(each, kernel.columns, dates, strict=True):
-        if is_duration(one) and not (date or pd.api.types.is_timedelta64_dtype(frame[column])):
+    for length, column, date in zip(each, kernel.columns, dates, strict=True):
+        if is_duration(length) and not (date or pd.api.types.is_timedelta64_dtype(frame[column])):
             raise ValueError(
                 f"{name}={given!r} is a length of time, but {kernel!r} reads numbers in {column!r}; give the {name} as "
                 "a number in the column's units."

@@ -1,4 +1,4 @@
-"""A kernel as terms with weights: what of it is learnt, and how it moves."""
+"""A kernel as a weighted sum of terms: which parameters are learnt, and the derivatives in them."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -6,8 +6,9 @@ from functools import cached_property
 import numpy as np
 
 from gptm._basics.types import Array
-from gptm.kernels.algebra import Scaled, ScaledBound, Sum, SumBound
-from gptm.kernels.kernel import BoundKernel, Kernel, Learnable
+from gptm.kernels.bound import BoundKernel, Learnable
+from gptm.kernels.composite_bounds import ScaledBound, SumBound
+from gptm.kernels.kernel import Kernel, Scaled, Sum
 from gptm.operators import Operator, Tangent, growth, sum_tangents
 
 _LEAST, _MOST = 1e-4, 1e4  # weights, relative to where they start
@@ -24,20 +25,22 @@ def terms_of(bound: BoundKernel) -> list[BoundKernel]:
 class Terms:
     """𝒦 = sum_p weight_p 𝒦_p over the training documents, scaled to a mean variance of one.
 
-    A term that carries a number, as in `2.0 * kernel` beside others, keeps its weight relative to other such
-    terms; all other weights are learnt, and so are the parameters inside terms that were not given.
+    A term with a number in a sum, as in `2.0 * kernel`, keeps its weight relative to other such terms. All other
+    weights are learnt, and so are the parameters of terms that were not given.
     """
 
     def __init__(self, bounds: Sequence[BoundKernel], weights: Array, free: Array, starts: Array):
         self.bounds = list(bounds)
         self.weights = weights
-        self.free = free  # whose weight is learnt
-        self.starts = starts  # weights at the start, around which they are kept
+        self.free = free  # which weights are learnt
+        self.starts = starts  # initial weights, which set the limits
 
     @classmethod
     def of(cls, bound: BoundKernel) -> "Terms":
-        """The terms of a kernel; each with the same variance, unless a number says otherwise."""
-        while isinstance(bound, ScaledBound):  # a number for all: the overall strength is B's
+        """The terms of a kernel, with equal variances unless numbers are given."""
+        while isinstance(
+            bound, ScaledBound
+        ):  # a number in front of everything: B holds the overall strength
             bound = bound.bounds[0]
         parts = terms_of(bound)
         bounds, weights, free = [], [], []
@@ -48,14 +51,14 @@ class Terms:
             plain = 1.0 / average if average > 0 else 1.0
             bounds.append(inner)
             weights.append(part.kernel.get_params(deep=False)["scale"] if given else plain)
-            # Of a lone term B holds the weight; it helps only where other parameters move with it.
+            # B holds the weight of a lone term; a weight only helps if other parameters are learnt with it.
             alone = len(parts) == 1 and not inner.learnables()
             free.append(not given and not alone and average > 0)
         start = np.array(weights)
         return cls(bounds, start, np.array(free), start).normalised()[0]
 
     def normalised(self) -> tuple["Terms", float]:
-        """The same with a mean variance of one, and the mean variance that it had."""
+        """The same terms with a mean variance of one, and the mean variance before."""
         average = float(self.weights @ [bound.mean_diagonal() for bound in self.bounds])
         if not average > 0:
             return self, 1.0
@@ -74,11 +77,11 @@ class Terms:
         return SumBound(Sum(*(part.kernel for part in parts)), parts)
 
     def operator(self, like: Operator | None = None) -> Operator:
-        """How to solve with it; `like` is the operator of other weights and parameters."""
+        """The operator that solves with it; `like` is one with other weights and parameters, to reuse its work."""
         return self.bound.solver(like)
 
     def resumed(self, learnt: Kernel) -> "Terms | None":
-        """The same terms with the values that an earlier fit has learnt; None where that was another kernel."""
+        """The same terms with the values that an earlier fit learnt; None if that fit had another kernel."""
         kernels = list(learnt.terms) if isinstance(learnt, Sum) else [learnt]
         if len(kernels) != len(self.bounds):
             return None
@@ -86,16 +89,16 @@ class Terms:
         for bound, kernel in zip(self.bounds, kernels, strict=True):
             weights.append(kernel.scale if isinstance(kernel, Scaled) else 1.0)
             inner = kernel.kernel if isinstance(kernel, Scaled) else kernel
-            found = bound.learnt_by(inner)
-            if found is None:
+            learnt_values = bound.learnt_by(inner)
+            if learnt_values is None:
                 return None
-            values += found if self._open_in(bound) else []
+            values += learnt_values if self._open_in(bound) else []
         given = ~self.free.astype(bool)
         fixed = np.array(weights)[given] / self.weights[given]
-        if len(fixed) and np.ptp(fixed) > 1e-9 * fixed.max():  # other numbers were given meanwhile
+        if len(fixed) and np.ptp(fixed) > 1e-9 * fixed.max():  # other numbers are given now
             return None
         earlier = [*np.array(weights)[self.free], *values]
-        # Of other documents it may have learnt what these could not.
+        # Values learnt from other documents may be outside of the limits for these.
         within = [
             np.clip(v, o.low, o.high) for v, o in zip(earlier, self.learnables(), strict=True)
         ]
@@ -108,10 +111,10 @@ class Terms:
             for weight, start, free in zip(self.weights, self.starts, self.free, strict=True)
             if free
         ]
-        return weights + [found for bound in self.bounds for found in self._open_in(bound)]
+        return weights + [learnable for bound in self.bounds for learnable in self._open_in(bound)]
 
     def _open_in(self, bound: BoundKernel) -> list[Learnable]:
-        """What is learnt inside of a term: over a large graph, not what would change features."""
+        """The parameters of a term that are learnt; beside a large graph, none that change features."""
         beside = any(other.structure.graphs for other in self.bounds if other is not bound)
         if beside and bound.n > _OVER_A_GRAPH and not bound.structure.graphs:
             return []
@@ -130,7 +133,7 @@ class Terms:
         return Terms(bounds, weights, self.free, self.starts)
 
     def tangents(self) -> list[Tangent]:
-        """How the kernel moves with the logarithm of each learnable."""
+        """The derivative of the kernel matrix in the logarithm of each learnable."""
         structures = [
             bound.structure.scaled(weight)
             for bound, weight in zip(self.bounds, self.weights, strict=True)

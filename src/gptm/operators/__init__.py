@@ -1,10 +1,10 @@
-"""How to multiply and solve with a kernel over documents; nothing here knows of text.
+"""How to multiply and solve with the kernel matrix of documents; nothing here depends on text.
 
 A `Structure` says what the (D, D) matrix of a kernel is made of, `build_operator` picks the operator that solves with
 it, and a `Placement` says where new documents stand. A new operator is a new file here and a row in the contract test.
 """
 
-from gptm.operators.additive import APART, Additive
+from gptm.operators.additive import Additive
 from gptm.operators.build import build_operator, solved_variances
 from gptm.operators.cross import SpectralCross
 from gptm.operators.dense_prediction import (
@@ -13,16 +13,18 @@ from gptm.operators.dense_prediction import (
     variance_of_new,
 )
 from gptm.operators.diagonal import Diagonal
-from gptm.operators.features import Block, Features, Split, pointing, stack
+from gptm.operators.features import Block, Features, pointing, stack
+from gptm.operators.graph_polynomials import EXACT, Network
 from gptm.operators.matrixfree import MatrixFree
-from gptm.operators.operator import Cross, Operator, View
-from gptm.operators.sparse import EXACT, Network, Sparse
+from gptm.operators.operator import Operator, View
+from gptm.operators.placement import Placement, sum_placements
+from gptm.operators.sparse import Sparse
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement, Structure, sum_placements, sum_structures
-from gptm.operators.tangent import Tangent, growth, sum_tangents
+from gptm.operators.structure import Structure, growth, sum_structures, sum_tangents
+from gptm.operators.tangent import Tangent
+from gptm.operators.training_operator import Cross, TrainingOperator
 
 __all__ = [
-    "APART",
     "EXACT",
     "Additive",
     "Block",
@@ -36,9 +38,9 @@ __all__ = [
     "Sparse",
     "Spectral",
     "SpectralCross",
-    "Split",
     "Structure",
     "Tangent",
+    "TrainingOperator",
     "View",
     "build_operator",
     "covariance_of_new",

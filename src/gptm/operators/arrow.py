@@ -1,4 +1,4 @@
-"""Features with a wide block of which a document has one at most, such as its author: eliminated before the rest."""
+"""Features with a wide one-hot block, such as authors, which is eliminated before the rest."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -73,9 +73,9 @@ class Arrow(NamedTuple):
 def _in_common(base: Diagonal, hot: Features, rest: Features) -> tuple[Common, ...]:
     if rest.sparse:
         block, others = hot.to_sparse(), rest.to_sparse()
-        found = [(block[rows].T @ others[rows]).tocsr() for rows in base.members()]
-        if max(E.nnz for E in found) <= _SPARSE * hot.width * rest.width:
-            return tuple(found)
+        products = [(block[rows].T @ others[rows]).tocsr() for rows in base.members()]
+        if max(E.nnz for E in products) <= _SPARSE * hot.width * rest.width:
+            return tuple(products)
     check_bytes(
         _BYTES * len(base.nodes) * hot.width * rest.width,
         f"the kernel has a category of {hot.width:,} levels beside {rest.width:,} other features",
@@ -116,12 +116,6 @@ class ArrowInner(Inner):
         rest = solve_rest(X[self.Z.others] - self.Z.to_rest(block, weights))
         return self.Z.joined(block - self.Z.to_block(rest, weights) / d, rest)
 
-    def root(self, i: int, X: Array) -> Array:
-        d, weights = self.d[:, [i]], self.weights[:, i]
-        rest = solve_triangular(self.factors[i][0], X[self.Z.others], lower=True, trans="T")
-        block = X[self.Z.columns] / np.sqrt(d) - self.Z.to_block(rest, weights) / d
-        return self.Z.joined(block, rest)
-
     def logdet(self) -> Array:
         rest = [2.0 * np.log(np.diagonal(L)).sum() for L, _ in self.factors]
         return np.log(self.d).sum(0) + np.array(rest)
@@ -144,23 +138,23 @@ class ArrowInner(Inner):
 
     def quadratic_of(self, hot: csr_matrix, rest: Array) -> Array:
         """(n, len(b)) for rows whose part in the wide block is sparse."""
-        found = np.asarray(hot.power(2) @ (1.0 / self.d))
+        forms = np.asarray(hot.power(2) @ (1.0 / self.d))
         for i, (L, _) in enumerate(self.factors):
             block = (hot @ diags(1.0 / self.d[:, i])).T
             left = rest.T - _written_out(self.Z.to_rest(block, self.weights[:, i]))
-            found[:, i] += (solve_triangular(L, left, lower=True) ** 2).sum(0)
-        return found
+            forms[:, i] += (solve_triangular(L, left, lower=True) ** 2).sum(0)
+        return forms
 
 
 def _row_products(E: Common, inverse: Array, others: list[Common]) -> Array:
     """(len(others), c) the diagonals of E inverse F' for each F of the others, some rows at a time."""
     c, s = E.shape
-    found = []
+    pieces = []
     for rows in np.array_split(np.arange(c), 1 + c * s // _ENTRIES):
         turned = E[rows] @ inverse
         products = [F[rows].multiply(turned) if issparse(F) else F[rows] * turned for F in others]
-        found.append([np.asarray(product.sum(1)).ravel() for product in products])
-    return np.concatenate(found, axis=1)
+        pieces.append([np.asarray(product.sum(1)).ravel() for product in products])
+    return np.concatenate(pieces, axis=1)
 
 
 def _written_out(X: Any) -> Array:

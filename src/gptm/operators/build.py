@@ -1,4 +1,4 @@
-"""Which operator solves with which structure."""
+"""Choose the operator for a structure."""
 
 import numpy as np
 from scipy.sparse import diags
@@ -6,29 +6,33 @@ from scipy.sparse import diags
 from gptm._basics.memory import check_square
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
-from gptm.operators.additive import APART, Additive
+from gptm.operators.additive import Additive
+from gptm.operators.calculus import Base
 from gptm.operators.dense_prediction import SEVERAL, PlacedCross
 from gptm.operators.diagonal import Diagonal
 from gptm.operators.features import Block, Features, pointing, stack
+from gptm.operators.graph_polynomials import EXACT
 from gptm.operators.matrixfree import MatrixFree
-from gptm.operators.operator import Base, Cross, Operator
-from gptm.operators.sparse import EXACT
+from gptm.operators.operator import Operator
+from gptm.operators.placement import Placement
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement, Structure
+from gptm.operators.structure import Structure
+from gptm.operators.training_operator import Cross, TrainingOperator
+from gptm.operators.weight_space import APART
 
-DENSE = 20_000  # and features about as many as documents
-PRIVATE = 300  # documents that may have a feature of their own beside a graph
-VARIANCES = (
-    32  # different ones that documents may have for themselves; each costs a matrix of the features
+DENSE = (
+    20_000  # documents up to which one eigendecomposition is used, if features are about as many
 )
+PRIVATE = 300  # documents that may have a feature of their own beside a graph
+VARIANCES = 32  # distinct own variances; each costs a matrix of the features
 
 
-class Exact(Spectral):
+class Exact(Spectral, TrainingOperator):
     """A structure decomposed as a whole."""
 
     def __init__(self, structure: Structure):
-        found = _known_decomposition(structure) or Spectral.from_dense(structure.to_dense())
-        super().__init__(found.values, found.vectors)
+        decomposition = _known_decomposition(structure) or Spectral.from_dense(structure.to_dense())
+        super().__init__(decomposition.values, decomposition.vectors)
         self.structure = structure
 
     def cross(self, new: Placement) -> Cross:
@@ -36,7 +40,7 @@ class Exact(Spectral):
 
 
 def _known_decomposition(structure: Structure) -> Spectral | None:
-    """The one that a lone graph has once and for all, or features of orthogonal columns, as many as documents, are."""
+    """The decomposition, if it is there already: that of a lone graph, or D orthogonal features."""
     features = structure.features
     if len(structure.graphs) == 1 and features is None and np.ptp(structure.own) == 0:
         graph = structure.graphs[0]
@@ -54,10 +58,10 @@ def _known_decomposition(structure: Structure) -> Spectral | None:
 
 
 def with_even_variances(structure: Structure) -> Structure:
-    """The same with what some documents have for themselves beyond the others as features of their own.
+    """The same matrix with equal own variances; what is more than the least becomes features.
 
-    A value that is missing leaves a document to the prior, which is such a variance. Where very many have one, it is
-    left to the topic covariance, which holds what documents have for themselves anyway.
+    A document with a missing value has such a variance. If very many have one, it is left out: the topic covariance
+    covers what documents have for themselves anyway.
     """
     least = float(structure.own.min(initial=np.inf))
     more = np.flatnonzero(structure.own > least)
@@ -80,18 +84,18 @@ def with_even_variances(structure: Structure) -> Structure:
 
 
 def with_few_variances(structure: Structure) -> Structure:
-    """The same with similar ones of the documents' own variances replaced by their mean, where too many differ.
+    """The same matrix with few distinct own variances: similar ones are replaced by their mean.
 
-    A product leaves documents with the variances of its factors for themselves, which may all differ. The least, which
-    often most of them have, stays; the others go into even steps of their logarithms, so that each is off by a small
-    share of itself, and what is below a hundredth of their median into one. The trace is kept.
+    In a product the own variances may all differ. The least one, which most documents often have, stays. The others
+    are binned by their logarithms, so that the relative error is small; those below a hundredth of the median share a
+    bin. The trace does not change.
     """
     own = structure.own
     if not _motley(structure):
         return structure
     more = own > own.min()
     size = np.log(np.maximum(own[more], 0.01 * np.median(own[more])))
-    # The first step ends what is tiny.
+    # The first bin holds the tiny ones.
     steps = np.linspace(size.min(), size.max(), VARIANCES - 1)[:-1]
     bins = np.searchsorted(steps, size)
     means = np.bincount(bins, own[more]) / np.maximum(np.bincount(bins), 1)
@@ -107,12 +111,12 @@ def build_operator(
     exact: int = EXACT,
     several: int = SEVERAL,
     apart: int = APART,
-) -> Operator:
+) -> TrainingOperator:
     """The operator for a structure.
 
-    `like` is that of another structure over the same documents, some of whose work may serve this one.
-    `exact` and `several` are numbers of documents up to which one graph, or several, are decomposed as a whole, `exact`
-    also for documents that all vary differently by themselves; `apart` is that of `Additive`.
+    `like` is an operator of another structure over the same documents, to reuse its work. Up to `exact` documents a
+    graph, or very different own variances, are solved by one decomposition; `several` is the same limit for several
+    graphs. `apart` is as in `Additive`.
     """
     constant = structure.n == 0 or np.ptp(structure.own) == 0
     if not structure.graphs and constant and structure.n <= DENSE and _wide(structure, apart):
@@ -137,9 +141,9 @@ def build_operator(
 
 
 def solved_variances(structure: Structure, *, exact: int = EXACT) -> Array:
-    """(D,) what documents have for themselves in the matrix that `build_operator` solves with.
+    """(D,) own variances in the matrix that `build_operator` solves with.
 
-    Where variances are many it is a simpler one than the structure's, see there.
+    They differ from those of the structure if too many of these are distinct, see there.
     """
     own = structure.own
     constant = structure.n == 0 or np.ptp(own) == 0
@@ -157,12 +161,12 @@ def _has_features(structure: Structure) -> bool:
 
 
 def _motley(structure: Structure) -> bool:
-    """Whether features lie over more different variances than there can be; without any, each is solved by itself."""
+    """Whether there are features, and too many distinct own variances for a quick way."""
     return _has_features(structure) and len(np.unique(structure.own)) > VARIANCES
 
 
 def _wide(structure: Structure, apart: int) -> bool:
-    """Whether there are about as many features as documents, and no quick way with them."""
+    """Whether there are about as many features as documents, with no quick way to solve."""
     features = structure.features
     return features is not None and 2 * _together(features, apart) > structure.n
 

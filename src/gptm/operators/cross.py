@@ -1,23 +1,24 @@
-"""New documents, against operators of different make."""
+"""Predictions of new documents, for decomposed operators and for bases."""
 
 from functools import cached_property
 
 import numpy as np
 
 from gptm._basics.types import Array
-from gptm.operators.operator import Base, Cross
+from gptm.operators.calculus import Base
+from gptm.operators.placement import Placement
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement
+from gptm.operators.training_operator import Cross
 
 
 class SpectralCross(Cross):
-    """What 𝒦 = Q diag(values) Q' over the training documents says of new ones.
+    """Predictions from 𝒦 = Q diag(values) Q' over the training documents.
 
     Parameters
     ----------
     training : the operator 𝒦_ff.
     Ktx : (n, D) covariances with the training documents.
-    Ktt : (n, n) covariances among the new documents, or (n,) their variances where each is asked about alone.
+    Ktt : (n, n) covariances among the new documents, or (n,) their variances if each is predicted alone.
     """
 
     def __init__(self, training: Spectral, Ktx: Array, Ktt: Array):
@@ -34,10 +35,10 @@ class SpectralCross(Cross):
         return self.Ktx @ alpha
 
     def variance(self, b: Array) -> Array:
-        known = self._rotated**2 @ (b**2 / (self.training.values[:, None] * b + 1.0))
+        explained = self._rotated**2 @ (b**2 / (self.training.values[:, None] * b + 1.0))
         variance = self.Ktt if self.Ktt.ndim == 1 else np.diagonal(self.Ktt)
         # Rounding only: the difference is never negative.
-        return np.maximum(variance[:, None] * b - known, 0.0)
+        return np.maximum(variance[:, None] * b - explained, 0.0)
 
     def conditional(self) -> Spectral:
         values = self.training.values
@@ -47,7 +48,7 @@ class SpectralCross(Cross):
 
 
 class CarriedCross(Cross):
-    """New documents that hang on old ones, or on none, each with a part of its own."""
+    """Predictions of new documents that inherit from linked training documents, plus their own part."""
 
     def __init__(self, base: Base, new: Placement):
         self.base, self.new = base, new

@@ -6,17 +6,21 @@ import numpy as np
 
 from gptm._basics.types import Array
 from gptm.operators.cross import SpectralCross
-from gptm.operators.operator import Cross
-from gptm.operators.sparse import EXACT, Sparse
+from gptm.operators.graph_polynomials import EXACT
+from gptm.operators.placement import Placement
+from gptm.operators.sparse import Sparse
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement, Structure
+from gptm.operators.structure import Structure
+from gptm.operators.training_operator import Cross
 
-SEVERAL = 5000  # documents up to which several graphs are decomposed, as the way without is slow
+SEVERAL = (
+    5000  # documents up to which several graphs are decomposed; products alone would be slower
+)
 _ENTRIES = 2 * 10**7  # of such covariances at a time
 
 
 def covariance_with_training(structure: Structure, new: Placement) -> Array:
-    """(n, D) new documents against training documents."""
+    """(n, D) covariances of new documents with training documents."""
     result = np.zeros((new.n, structure.n))
     if new.features is not None:
         assert structure.features is not None
@@ -27,7 +31,7 @@ def covariance_with_training(structure: Structure, new: Placement) -> Array:
 
 
 def variance_of_new(structure: Structure, new: Placement) -> Array:
-    """(n,) of each new document alone."""
+    """(n,) variances of new documents."""
     result = new.own_diagonal.copy()
     if new.features is not None:
         result += new.features.row_squares()
@@ -38,7 +42,7 @@ def variance_of_new(structure: Structure, new: Placement) -> Array:
 
 
 def covariance_of_new(structure: Structure, new: Placement) -> Array:
-    """(n, n) among the new documents."""
+    """(n, n) covariances among new documents."""
     result = new.own_matrix.copy()
     if new.features is not None:
         Phi = new.features.to_dense()
@@ -49,7 +53,7 @@ def covariance_of_new(structure: Structure, new: Placement) -> Array:
 
 
 class PlacedCross(Cross):
-    """What a decomposed structure says of new documents, of which some are written out at a time."""
+    """Predictions from a decomposed structure, computed for blocks of new documents."""
 
     def __init__(self, training: Spectral, structure: Structure, new: Placement):
         self.training, self.structure, self.new = training, structure, new
@@ -74,7 +78,7 @@ class PlacedCross(Cross):
 
 
 def _carried(structure: Structure, new: Placement, number: int) -> Array:
-    """(n, D) what new documents take over along one of the graphs, against the training documents."""
+    """(n, D) covariances with training documents that come from one of the graphs."""
     graph: Sparse = structure.graphs[number]
     weights = new.weights[number]
     small = structure.n <= (EXACT if len(structure.graphs) == 1 else SEVERAL)

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from gptm._basics.types import Array
+from gptm.operators.calculus import Base
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
-from gptm.operators.operator import Base, BySpectrum, Cross, View
+from gptm.operators.operator import BySpectrum, View
+from gptm.operators.placement import Placement
 from gptm.operators.spectral import Spectral, SpectralView
-from gptm.operators.structure import Placement
 from gptm.operators.tangent import Tangent
+from gptm.operators.training_operator import Cross
 
 
 class Diagonal(BySpectrum, Base):
-    """𝒦 = diag(values); below features few distinct values, usually one."""
+    """𝒦 = diag(values); as a base for features, values have few distinct numbers, usually one."""
 
     def __init__(self, values: Array):
         self.values = values
@@ -23,7 +25,7 @@ class Diagonal(BySpectrum, Base):
         self._sizes: Array = np.bincount(self._classes, minlength=len(self.nodes)).astype(float)
 
     def view(self, Y: Array, like: View | None = None) -> View:
-        # Where most values differ, moments of them would be larger than the data.
+        # If most values differ, moments would be larger than the data.
         many = len(self.nodes) * Y.shape[1] > self.n
         return SpectralView(Spectral(self.values), Y) if many else super().view(Y)
 
@@ -62,9 +64,6 @@ class Diagonal(BySpectrum, Base):
     @property
     def spectrum(self) -> tuple[Array, Array]:
         return self.nodes, self._sizes
-
-    def diagonal(self, b: Array) -> Array:
-        return self.values[:, None] / (self.values[:, None] * b + 1.0)
 
     def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
         g = 1.0 / (self.values[:, None] * b + 1.0)

@@ -1,4 +1,4 @@
-"""A small factor of a covariance between points: exactly, or to a stated tolerance where they are many."""
+"""A low-rank factor of a covariance between points, exact or to a tolerance if there are many points."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ DENSE = 1000  # points up to which a decomposition is the quickest way
 MAX_RANK = 1000
 TOL = 1e-3  # share of the largest variance that an incomplete factor may leave out at any point
 
-_HOPELESS = 0.1  # share of variance left after a quarter of the columns that more will not take off
+_HOPELESS = 0.1  # share of variance left after a quarter of the columns, above which more columns will not help
 
 Covariance = Callable[[np.ndarray, np.ndarray], Array]
 
@@ -38,8 +38,8 @@ def decompose(covariance: Covariance, m: int) -> Factor:
 def incomplete(covariance: Covariance, variances: Array, max_rank: int) -> tuple[Factor, float]:
     """A factor of few columns by pivoted Cholesky, and the largest share of variance that it leaves out.
 
-    Each column explains all that one more point, the worst explained so far, can explain. Smooth kernels over
-    time need a few hundred for any number of points.
+    Each column adds the point that is explained worst so far. Smooth kernels over time need a few hundred columns for
+    any number of points.
     """
     m = len(variances)
     everything = np.arange(m)

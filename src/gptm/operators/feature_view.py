@@ -1,20 +1,18 @@
 """Data as seen by features on top of an operator with a functional calculus."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpstrf
 
 from gptm._basics.types import Array
+from gptm.operators.calculus import damping
 from gptm.operators.features import Features
-from gptm.operators.operator import CoordinateView, View, damping
+from gptm.operators.operator import CoordinateView, View
 from gptm.operators.sparse import Sparse
 from gptm.operators.tangent import Tangent
-
-if TYPE_CHECKING:
-    from gptm.operators.additive import Additive
+from gptm.operators.weight_space import WeightSpace
 
 
 class AlignedView(CoordinateView):
@@ -23,7 +21,7 @@ class AlignedView(CoordinateView):
     Forms are sums of squares here, exact however small the residuals are beside the data.
     """
 
-    def __init__(self, operator: "Additive", Y: Array):
+    def __init__(self, operator: WeightSpace, Y: Array):
         self.operator, self.Y = operator, Y
         r, u = operator.features.width, Y.shape[1]
         self.floor = float(operator.base.nodes[0])
@@ -32,7 +30,7 @@ class AlignedView(CoordinateView):
         self.coordinates = np.empty((r + u, u))
         along = self.coordinates[:r]
         along[:] = operator.rotated(operator.features.t_dot(Y)) * operator.inverse_lengths
-        # Its square is what Y has across the features; less than nothing is rounding.
+        # Its square is the part of Y across the features; negative values are rounding.
         self.coordinates[r:] = semidefinite_root(Y.T @ Y - along.T @ along)
 
     def residuals(self, b: Array, U: Array) -> Array:
@@ -52,7 +50,7 @@ class AlignedView(CoordinateView):
 
 
 def semidefinite_root(A: Array) -> Array:
-    """R with R' R = A, by Cholesky's method with pivots; what rounding takes below zero is zero."""
+    """R with R' R = A, by pivoted Cholesky; pivots that are negative by rounding become zero."""
     factor, pivots, rank, _ = dpstrf(A, lower=False)
     root = dtrmm(1.0, factor, np.eye(len(A))[pivots - 1])  # which reads the upper triangle alone
     root[rank:] = 0.0
@@ -62,7 +60,7 @@ def semidefinite_root(A: Array) -> Array:
 class AdditiveView(View):
     """Data as seen by features over a base."""
 
-    def __init__(self, operator: "Additive", Y: Array):
+    def __init__(self, operator: WeightSpace, Y: Array):
         self.operator, self.Y = operator, Y
         self.W = operator.base.moments(Y, Y)  # (q, u, u)
         X = operator.base.moments(operator.features, Y)  # (q, r, u)
@@ -98,9 +96,9 @@ class AdditiveView(View):
 
 
 class GraphView(AdditiveView):
-    """Data as seen by features over a graph; what it has of polynomials serves other parameters too."""
+    """Data as seen by features over a graph; its moments of polynomials can be reused for other parameters."""
 
-    def __init__(self, operator: "Additive", graph: Sparse, Y: Array, like: View | None):
+    def __init__(self, operator: WeightSpace, graph: Sparse, Y: Array, like: View | None):
         self.operator, self.graph, self.Y = operator, graph, Y
         self.raw = self._taken_over(like) or self._looked_at()
         scales = np.concatenate([np.full(p.width, p.scale) for p in operator.features.blocks])
@@ -129,7 +127,7 @@ class GraphView(AdditiveView):
         return np.stack(own), np.stack(along)
 
     def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
-        """By the moments that are there, where no feature changes its shape."""
+        """From the moments at hand, unless features change their shape."""
         if any(tangent.motion is not None for tangent in tangents):
             return super().slopes(tangents, b, U)
         g = damping(self.graph, b)
@@ -140,8 +138,8 @@ class GraphView(AdditiveView):
         left -= 2.0 * np.einsum("qri,ri->qi", XU, weights)
         images = (self.operator.moments_times(q, weights) for q in range(len(g)))
         left += np.stack([(weights * image).sum(0) for image in images])
-        found = []
+        slopes = []
         for tangent in tangents:
             slope = self.graph.motion(tangent, self.graph.points) @ (left * g**2)
-            found.append(slope + (along[tangent.columns] ** 2).sum(0))
-        return np.array(found)
+            slopes.append(slope + (along[tangent.columns] ** 2).sum(0))
+        return np.array(slopes)

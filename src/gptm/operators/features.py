@@ -1,4 +1,4 @@
-"""Features of documents, D x r, in the form that keeps them small: tables that documents point into."""
+"""Features of documents (D, r), stored compactly as tables that documents point into."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -16,7 +16,7 @@ class Block(NamedTuple):
     """Some columns of features: `scale * pointers @ table`, where one of the two may be absent for the identity.
 
     Documents of one date share a row of a small table; a category is its pointer alone, an embedding its table.
-    The scale stands apart, so that a term that grows keeps what is known of its table.
+    The scale is kept apart, so that results about the table stay valid when it changes.
     """
 
     pointers: csr_matrix | None  # (n, m)
@@ -146,8 +146,8 @@ class Features:
 
         None where there is no such block of `least` features, or nothing else.
         """
-        found = [i for i, block in enumerate(self.blocks) if block.one_hot]
-        at = max(found, key=lambda i: self.blocks[i].width, default=None)
+        one_hot = [i for i, block in enumerate(self.blocks) if block.one_hot]
+        at = max(one_hot, key=lambda i: self.blocks[i].width, default=None)
         if at is None or len(self.blocks) == 1 or self.blocks[at].width < least:
             return None
         columns = self._slices[at]
@@ -181,14 +181,14 @@ class Features:
         total = np.zeros(self.n)
         for block in self.blocks:
             if block.table is None:
-                found = np.asarray(block._pointers.power(2).sum(1)).ravel()
+                squares = np.asarray(block._pointers.power(2).sum(1)).ravel()
             elif block.pointers is None:
-                found = (block.table**2).sum(1)
+                squares = (block.table**2).sum(1)
             elif np.diff(block.pointers.indptr).max(initial=0) <= 1:
-                found = block.pointers.power(2) @ (block.table**2).sum(1)
+                squares = block.pointers.power(2) @ (block.table**2).sum(1)
             else:
-                found = ((block.pointers @ block.table) ** 2).sum(1)
-            total += block.scale**2 * found
+                squares = ((block.pointers @ block.table) ** 2).sum(1)
+            total += block.scale**2 * squares
         return total
 
 

@@ -9,7 +9,7 @@ from gptm._basics.types import Array
 
 SEED = 0
 STEPS = 40
-_ENTRIES = 200_000  # documents times probes: the error of a mean eigenvalue falls with its root
+_ENTRIES = 200_000  # documents times probes: the error of a mean falls with its square root
 _LEADING = 32  # directions that are taken one by one
 _POWER_STEPS = 8
 _EXHAUSTED = 1e-10
@@ -20,9 +20,9 @@ def gauss_rules(
 ) -> tuple[Array, Array]:
     """Nodes and weights with tr f(matrix) = sum weights f(nodes) for every smooth f.
 
-    Few directions may hold much of a trace: the leading ones, found by power steps of matrix + shift, are taken one by
-    one, and random signs probe what is left. All weights are positive, so log-determinants and traces are
-    those of a matrix, if not quite of this one.
+    A few directions may hold much of a trace: the leading ones, found by power steps of matrix + shift, are treated one
+    by one, and random signs probe the rest. All weights are positive, so the results are those of some positive matrix
+    close to this one.
     """
     n_probes = max(4, -(-_ENTRIES // n))
     rng = np.random.default_rng(SEED)

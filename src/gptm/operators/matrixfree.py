@@ -1,4 +1,4 @@
-"""Sums of which nothing but products is known: those of several graphs."""
+"""Sums of several large graphs, which are only available as products."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,26 +11,27 @@ from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.operators.additive import Additive
 from gptm.operators.diagonal import Diagonal
-from gptm.operators.lanczos import SEED, gauss_rules
-from gptm.operators.operator import BySpectrum, Cross, EigenView, Operator, View
+from gptm.operators.lanczos import gauss_rules
+from gptm.operators.operator import BySpectrum, EigenView, View
+from gptm.operators.placement import Placement
 from gptm.operators.spectral import Spectral
-from gptm.operators.structure import Placement, Structure
+from gptm.operators.structure import Structure
 from gptm.operators.tangent import Tangent
+from gptm.operators.training_operator import Cross, TrainingOperator
 
 MAX_STEPS = 30
-_EVERY = 4  # steps between two looks at what they have brought
+_EVERY = 4  # steps between two checks for convergence
 _TOL = 1e-6  # relative change of the quadratic forms at which a Krylov space is large enough
-_SKETCHES, _COLUMNS = 4, 32
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
 
 
-class MatrixFree(BySpectrum):
+class MatrixFree(BySpectrum, TrainingOperator):
     """𝒦 = Phi Phi' + graphs + diag(own), by Krylov spaces of 𝒦 around the data.
 
-    A block Lanczos run from the data gives coordinates in which 𝒦 is as good as diagonal, for all strengths;
+    A block Lanczos run from the data gives coordinates in which 𝒦 is nearly diagonal, for all strengths;
     traces and log-determinants come from one seeded Lanczos quadrature. Posterior variances of new documents are
-    sums over the terms, with all that the others vary by as noise for each, which is rather too much: exact ones
-    would take solves for every document.
+    sums over the terms, where each term sees the others as noise. They are too large rather than too small; exact ones
+    would take a solve for every document.
     """
 
     learnable = False  # every trial of a parameter would cost as much as ten iterations
@@ -56,18 +57,6 @@ class MatrixFree(BySpectrum):
         values, weights = gauss_rules(self.matmul, self.n)
         return np.maximum(values, np.finfo(float).eps * values.max()), weights
 
-    def diagonal(self, b: Array) -> Array:
-        """Rows of a random sketch of the root: never negative, relative error about 12 %."""
-        rng = np.random.default_rng(SEED)
-        total = np.zeros((self.n, len(b)))
-        for _ in range(_SKETCHES):
-            probes = rng.choice([-1.0, 1.0], size=(self.n, _COLUMNS))
-            view = KrylovView(self, probes)
-            for i, strength in enumerate(b):
-                root = np.sqrt(view.values / (view.values * strength + 1.0))
-                total[:, i] += (view.lift(root[:, None] * view.coordinates) ** 2).sum(1)
-        return total / (_SKETCHES * _COLUMNS)
-
     def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
         raise TypeError("parameters of several large graphs are not learnt")
 
@@ -81,7 +70,7 @@ class KrylovView(EigenView):
     def __init__(self, operator: MatrixFree, Y: Array):
         self.Y = Y
         basis, images = [_orthonormal(Y)], [np.zeros((len(Y), 0))]
-        known = None
+        forms_before = None
         for step in range(1, MAX_STEPS + 1):
             images.append(operator.matmul(basis[-1]))
             V = np.hstack(basis)
@@ -93,11 +82,12 @@ class KrylovView(EigenView):
             self._project(V, np.hstack(images), Y)
             forms = np.stack([self._inverse(b) for b in _STRENGTHS])
             settled = (
-                known is not None and np.abs(forms - known).max() <= _TOL * np.abs(forms).max()
+                forms_before is not None
+                and np.abs(forms - forms_before).max() <= _TOL * np.abs(forms).max()
             )
             if settled or fresh.shape[1] == 0:
                 break
-            known = forms
+            forms_before = forms
             basis.append(fresh)
         else:
             warn(
@@ -127,10 +117,10 @@ class MatrixFreeCross(Cross):
         n, features, own, self.graphs = operator.structure
         variances = np.array([graph.trace(np.zeros(1))[0] / n for graph in self.graphs])
         shared = 0.0 if features is None else float(features.row_squares().mean())
-        # What the other terms vary by is noise to each: on average, for graphs.
+        # Each term sees the variance of the others as noise; for graphs, their mean variance.
         others = variances.sum() - variances + shared + own.mean()
         self.among_others = [g.plus(float(v)) for g, v in zip(self.graphs, others, strict=True)]
-        base: Operator = Diagonal(own + variances.sum())
+        base: TrainingOperator = Diagonal(own + variances.sum())
         if features is not None:
             base = Additive(Diagonal(own + variances.sum()), features)
         self.rest = base.cross(Placement(new.n, new.features, new.own))

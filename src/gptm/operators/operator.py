@@ -1,24 +1,18 @@
-"""The contracts: what inference asks of a kernel over the training documents, and over new ones."""
+"""The contract of operators: what inference asks of a kernel matrix."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gptm._basics.types import Array
-
-if TYPE_CHECKING:
-    from gptm.operators.features import Features
-    from gptm.operators.spectral import Spectral
-    from gptm.operators.structure import Placement
-    from gptm.operators.tangent import Tangent
+from gptm.operators.tangent import Tangent
 
 
 class View(ABC):
     """Columns of data Y (D, u) as an operator sees them.
 
-    What EM needs of D documents to move its K x K parameters are quadratic forms: one view answers for any
+    EM updates its K x K parameters from quadratic forms over D documents: one view computes them for any
     strengths `b` and any directions `U` (u, K). Below, a_i is (b_i 𝒦 + I)^-1 Y U[:, i].
     """
 
@@ -40,7 +34,7 @@ class View(ABC):
         """(D, K) (b_i 𝒦 a_i) V: what the residuals leave of Y U, turned."""
         return np.asarray((self.Y @ U - self.residuals(b, U)) @ V)
 
-    def slopes(self, tangents: "Sequence[Tangent]", b: Array, U: Array) -> Array:
+    def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
         """(len(tangents), K) a_i' d𝒦 a_i."""
         a = self.residuals(b, U)
         return np.array([tangent.quadratic(a) for tangent in tangents])
@@ -86,7 +80,7 @@ class Operator(ABC):
     """
 
     n: int  # number of documents
-    learnable = True  # whether `slopes` can be had
+    learnable = True  # whether `slopes` is available
 
     @abstractmethod
     def view(self, Y: Array, like: View | None = None) -> View:
@@ -105,20 +99,12 @@ class Operator(ABC):
         """tr 𝒦 (b_i 𝒦 + I)^-1 for every i, which is the derivative of `logdet`."""
 
     @abstractmethod
-    def diagonal(self, b: Array) -> Array:
-        """(D, len(b)), diagonal of 𝒦 (b_i 𝒦 + I)^-1."""
-
-    @abstractmethod
     def log_pseudo_determinant(self) -> tuple[float, int]:
         """log of the product of the non-zero eigenvalues of 𝒦, and their number."""
 
     @abstractmethod
-    def slopes(self, tangents: "Sequence[Tangent]", b: Array) -> Array:
+    def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
         """(len(tangents), len(b)) tr (b_i 𝒦 + I)^-1 d𝒦."""
-
-    @abstractmethod
-    def cross(self, new: "Placement") -> "Cross":
-        """What 𝒦 says of new documents."""
 
     def solve(self, b: Array, X: Array) -> Array:
         """Column i is (b_i 𝒦 + I)^-1 X[:, i]."""
@@ -150,75 +136,3 @@ class BySpectrum(Operator):
         positive = values > 0
         rank = round(float(weights[positive].sum()))
         return float(weights[positive] @ np.log(values[positive])), rank
-
-
-class Base(Operator):
-    """An operator with a functional calculus: X' g(𝒦) Y is a sum over few nodes, for every function g.
-
-    X' g(𝒦) Y = sum_q g(nodes[q]) moments(X, Y)[q], so that one pass over the data serves all strengths. Features are
-    added on top of it by `Additive`.
-    """
-
-    nodes: Array  # (q,)
-
-    @abstractmethod
-    def moments(self, X: "Array | Features", Y: "Array | Features") -> Array:
-        """(q, x, y) for arrays or features X and Y of D rows."""
-
-    @abstractmethod
-    def carried(self, new: "Placement", alpha: Array, F: Array) -> Array:
-        """(n, K) what new documents take over from old ones that they hang on; F is 𝒦 alpha."""
-
-    @abstractmethod
-    def carried_variance(self, new: "Placement", b: Array) -> Array:
-        """(n, len(b)) the variance of what new documents take from old ones, and of their own."""
-
-    @abstractmethod
-    def limit(self, new: "Placement") -> tuple[Array | None, Array]:
-        """Once F is known: (n, D) how new documents follow from it, None for not at all; (n, n) what is left open."""
-
-    def view(self, Y: Array, like: View | None = None) -> View:
-        return MomentView(self, Y)
-
-
-class MomentView(View):
-    """Data as seen by an operator with a functional calculus."""
-
-    def __init__(self, base: Base, Y: Array):
-        self.base, self.Y = base, Y
-        self.W = base.moments(Y, Y)
-
-    def against(self, column: int, b: Array) -> Array:
-        return damping(self.base, b).T @ self.W[:, column]
-
-    def forms(self, b: Array, U: Array) -> tuple[Array, Array]:
-        g = damping(self.base, b)
-        W = U.T @ self.W @ U  # (q, K, K)
-        return np.einsum("qij,qj->ij", W, g), np.einsum("qij,qi,qj->ij", W, g, g)
-
-    def residuals(self, b: Array, U: Array) -> Array:
-        return self.base.solve(b, self.Y @ U)
-
-
-def damping(base: Base, b: Array) -> Array:
-    """(q, len(b)) values of (b 𝒦 + I)^-1 at the nodes."""
-    return 1.0 / (base.nodes[:, None] * b + 1.0)
-
-
-class Cross(ABC):
-    """What a kernel says of n new documents given the D training documents."""
-
-    @abstractmethod
-    def mean(self, alpha: Array, F: Array) -> Array:
-        """(n, K) the GP's prediction 𝒦_*f alpha, eq. 17.
-
-        F = 𝒦 alpha is known from the fit, and far more accurate than a product with a graph's kernel could make it.
-        """
-
-    @abstractmethod
-    def variance(self, b: Array) -> Array:
-        """(n, len(b)) b_i 𝒦_** - b_i^2 𝒦_*f (b_i 𝒦_ff + I)^-1 𝒦_f*, per document, never negative."""
-
-    @abstractmethod
-    def conditional(self) -> "Spectral":
-        """𝒦_** - 𝒦_*f 𝒦_ff^-1 𝒦_f*, eq. 16, jointly over the batch."""

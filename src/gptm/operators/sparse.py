@@ -1,126 +1,35 @@
-"""Functions of a sparse matrix: graphs, by Chebyshev polynomials and Lanczos quadrature."""
+"""Kernels that are functions of a sparse matrix: graphs."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 
-from gptm._basics.parallel import by_rows
 from gptm._basics.types import Array
+from gptm.operators.calculus import Base, MomentView, damping
 from gptm.operators.cross import CarriedCross
 from gptm.operators.features import Features
-from gptm.operators.lanczos import SEED, gauss_rules
-from gptm.operators.operator import Base, BySpectrum, Cross, MomentView, View, damping
-from gptm.operators.structure import Placement
+from gptm.operators.graph_polynomials import (
+    MAX_DEGREE,
+    TOL,
+    Network,
+    chebyshev_points,
+    chebyshev_transform,
+)
+from gptm.operators.lanczos import SEED
+from gptm.operators.operator import BySpectrum, View
+from gptm.operators.placement import Placement
 from gptm.operators.tangent import Tangent
+from gptm.operators.training_operator import Cross
 
-TOL = 3e-5  # relative error of (b 𝒦 + I)^-1 for strengths between 0.1 and 10
-EXACT = 2000  # documents up to which a graph is decomposed
 _STRENGTHS = np.array([0.1, 1.0, 10.0])
-_MAX_DEGREE = 512
 _COLUMNS = 32  # of features that are written out at a time
 _KEPT = 2**29  # bytes of polynomials that a view keeps
 _SKETCH = 128  # columns of the sketch behind variances
 _SKETCH_BYTES = 2**28  # that it may take at a time
 _SKETCH_TOL = 1e-3  # of its polynomials, beside a random error of ten per cent
-
-
-class Network:
-    """A sparse symmetric matrix with its spectrum in [low, high], and what is computed of it once.
-
-    Up to `exact` rows all eigenvalues are computed, beyond that their distribution is estimated.
-    """
-
-    def __init__(self, matrix: csr_matrix, low: float, high: float, exact: int = EXACT):
-        self.matrix = matrix
-        self.low, self.high = low, high
-        self.exact = exact
-        self.n = matrix.shape[0]
-
-    def chebyshev(self, X: Array, n_terms: int, known: Sequence[Array] = ()) -> Iterator[Array]:
-        """T_0 X, T_1 X, ... of the matrix mapped to [-1, 1], going on from those that are known."""
-        terms = list(known) or [np.array(X, dtype=np.float64)]
-        yield from terms[:n_terms]
-        before, now = terms[-2] if len(terms) > 1 else None, terms[-1]
-        for _ in range(n_terms - len(terms)):
-            before, now = now, self.step(now, before)
-            yield now
-
-    def apply(self, h: Callable[[Array], Array], X: Array) -> Array:
-        """h(S) X for a function of eigenvalues."""
-        if self.n <= self.exact:
-            values, vectors = self.eigen
-            return np.asarray(vectors @ (h(values)[:, None] * (vectors.T @ X)))
-        coefficients = self.coefficients(lambda x: h(x)[:, None], 64)[:, 0]
-        terms = self.chebyshev(X, len(coefficients))
-        return np.asarray(sum(c * V for c, V in zip(coefficients, terms, strict=True)))
-
-    def coefficients(
-        self, f: Callable[[Array], Array], degree: int, tol: float | None = None
-    ) -> Array:
-        """(n, columns) of functions f in Chebyshev polynomials, as many as it takes; f maps (q,) to (q, columns)."""
-        tol = TOL if tol is None else tol
-        while True:
-            coefficients = _transform(degree) @ f(_chebyshev_points(self, degree))
-            tail = np.abs(coefficients[-2:]).max() / max(np.abs(coefficients).max(), 1e-300)
-            if tail < tol or degree >= _MAX_DEGREE:
-                keep = np.abs(coefficients).max(1) > 0.5 * tol * np.abs(coefficients).max()
-                return coefficients[: max(1, int(np.flatnonzero(keep)[-1]) + 1)]
-            degree = min(2 * degree, _MAX_DEGREE)
-
-    def step(self, now: Array, before: Array | None) -> Array:
-        """T_n+1 X from T_n X and T_n-1 X; T_1 X from T_0 X where there is nothing before."""
-        middle, half = 0.5 * (self.high + self.low), 0.5 * (self.high - self.low)
-        factor = (1.0 if before is None else 2.0) / half
-        result = np.empty(now.shape)
-
-        def run(rows: slice) -> None:
-            part = self._rows(rows) @ now
-            if middle != 0.0:
-                part -= middle * now[rows]
-            part *= factor
-            if before is not None:
-                part -= before[rows]
-            result[rows] = part
-
-        by_rows(run, self.n)
-        return result
-
-    def _rows(self, rows: slice) -> csr_matrix:
-        """Some rows of the matrix, without a copy of them."""
-        if rows.start == 0 and rows.stop == self.n:
-            return self.matrix
-        indptr = self.matrix.indptr[rows.start : rows.stop + 1]
-        inside = slice(indptr[0], indptr[-1])
-        parts = self.matrix.data[inside], self.matrix.indices[inside], indptr - indptr[0]
-        return csr_matrix(parts, shape=(rows.stop - rows.start, self.n))
-
-    @cached_property
-    def spectrum(self) -> tuple[Array, Array]:
-        """Nodes and weights with tr f(matrix) = sum weights f(nodes): eigenvalues, or Lanczos quadrature.
-
-        Rows without any entry are exact.
-        """
-        if self.n <= self.exact:
-            return np.clip(self.eigen[0], self.low, self.high), np.ones(self.n)
-        linked = np.diff(self.matrix.indptr) > 0
-        n_linked = int(linked.sum())
-        if n_linked == 0:
-            return np.zeros(1), np.array([float(self.n)])
-        inside = self.matrix[linked][:, linked].tocsr()
-        # Leading are the largest eigenvalues, which the smooth form makes much of; not the smallest.
-        nodes, weights = gauss_rules(lambda X: inside @ X, n_linked, shift=-self.low)
-        nodes = np.append(np.clip(nodes, self.low, self.high), 0.0)
-        return nodes, np.append(weights, float(self.n - n_linked))
-
-    @cached_property
-    def eigen(self) -> tuple[Array, Array]:
-        """All eigenvalues and vectors, for small graphs."""
-        values, vectors = eigh(self.matrix.toarray())
-        return values, np.ascontiguousarray(vectors)
 
 
 @dataclass(frozen=True)
@@ -146,7 +55,7 @@ class Sparse(BySpectrum, Base):
     ----------
     network : S.
     function : eigenvalues of S to those of 𝒦, positive on the network's interval.
-    floor : what of 𝒦 is each document's own, and no matter to others.
+    floor : the part of the diagonal of 𝒦 that documents share with no other.
     """
 
     def __init__(self, network: Network, function: Callable[[Array], Array], floor: float = 0.0):
@@ -155,7 +64,7 @@ class Sparse(BySpectrum, Base):
         self.floor = floor
         self.n = network.n
         self.degree = _degree(network, function)
-        self.points = _chebyshev_points(network, self.degree)
+        self.points = chebyshev_points(network, self.degree)
         self.nodes = function(self.points)
 
     def scaled(self, factor: float) -> "Sparse":
@@ -170,8 +79,8 @@ class Sparse(BySpectrum, Base):
     def dense(self) -> Array:
         """𝒦 as an array, by one decomposition."""
         values, vectors = self.network.eigen
-        found = (vectors * self.function(values)) @ vectors.T
-        return np.asarray(0.5 * (found + found.T))
+        dense = (vectors * self.function(values)) @ vectors.T
+        return np.asarray(0.5 * (dense + dense.T))
 
     def view(self, Y: Array, like: View | None = None) -> "SparseView":
         return SparseView(self, Y, like)
@@ -188,39 +97,39 @@ class Sparse(BySpectrum, Base):
 
     def own_moments(self, terms: Iterable[Array]) -> Array:
         """Moments of Y with itself from T_n Y for n up to half the degree: T_m T_n is (T_m+n + T_|m-n|) / 2."""
-        found: list[Array] = []
+        moments: list[Array] = []
         before = None
         for V in terms:
             if before is None:
-                found.append(V.T @ V)
+                moments.append(V.T @ V)
             else:
-                if len(found) == 1:
-                    found.append(before.T @ V)
+                if len(moments) == 1:
+                    moments.append(before.T @ V)
                 else:
-                    found.append(2.0 * before.T @ V - found[1])
-                found.append(2.0 * V.T @ V - found[0])
+                    moments.append(2.0 * before.T @ V - moments[1])
+                moments.append(2.0 * V.T @ V - moments[0])
             before = V
-        return self.at_nodes(np.stack([0.5 * (M + M.T) for M in found[: self.degree]]))
+        return self.at_nodes(np.stack([0.5 * (M + M.T) for M in moments[: self.degree]]))
 
     def at_nodes(self, moments: Array) -> Array:
         """From moments of polynomials, of which there may be more than needed, to weights at the Chebyshev points."""
-        return np.tensordot(_transform(self.degree), moments[: self.degree], axes=(0, 0))
+        return np.tensordot(chebyshev_transform(self.degree), moments[: self.degree], axes=(0, 0))
 
     def apply(
         self,
         f: Callable[[Array], Array],
         X: Array,
         directions: Array | None = None,
-        known: Sequence[Array] = (),
+        first_terms: Sequence[Array] = (),
     ) -> Array:
         """Column i of the result is f_i(𝒦) X U[:, i]; f maps (q, 1) eigenvalues of 𝒦 to (q, columns).
 
-        The directions U are the identity by default. `known` holds the first T_n X.
+        The directions U are the identity by default. `first_terms` holds the first T_n X.
         """
         coefficients = self._coefficients(f)
         result: Array | None = None
         for weights, V in zip(
-            coefficients, self.network.chebyshev(X, len(coefficients), known), strict=True
+            coefficients, self.network.chebyshev(X, len(coefficients), first_terms), strict=True
         ):
             term = weights * V if directions is None else V @ (directions * weights)
             result = term if result is None else np.add(result, term, out=result)
@@ -242,10 +151,6 @@ class Sparse(BySpectrum, Base):
         points, weights = self.network.spectrum
         return self.function(points), weights
 
-    def diagonal(self, b: Array) -> Array:
-        """Rows of a random sketch of the root: never negative, relative error about 12 %."""
-        return self._sketched(lambda v: np.sqrt(v / (v * b + 1.0)), len(b), None)
-
     def slopes(self, tangents: Sequence[Tangent], b: Array) -> Array:
         points, weights = self.network.spectrum
         g = weights[:, None] / (self.function(points)[:, None] * b + 1.0)
@@ -265,7 +170,7 @@ class Sparse(BySpectrum, Base):
         return np.asarray(new.weights[0] @ (F - self.floor * alpha))
 
     def limit(self, new: Placement) -> tuple[Array, Array]:
-        """The graph's part of F is F itself, but for what the floor may have of it."""
+        """The graph's part of F is F itself, minus the part that comes from the floor."""
         weights = new.weights[0].toarray()
         if self.floor == 0:
             return weights, new.own_matrix
@@ -274,7 +179,7 @@ class Sparse(BySpectrum, Base):
         return share, new.own_matrix + 0.5 * (left + left.T)
 
     def carried_variance(self, new: Placement, b: Array) -> Array:
-        """The graph's part of F is known up to unit noise and what the floor adds to it; the document's own."""
+        """Variance of the graph's part, observed with unit noise and the floor, plus the document's own."""
         noise = self.floor * b + 1.0
         carried = self._sketched(
             lambda v: np.sqrt(np.maximum(v - self.floor, 0.0) * noise / (v * b + 1.0)),
@@ -283,11 +188,9 @@ class Sparse(BySpectrum, Base):
         )
         return b * carried + new.own_diagonal[:, None] * b
 
-    def _sketched(
-        self, root_of: Callable[[Array], Array], m: int, weights: csr_matrix | None
-    ) -> Array:
+    def _sketched(self, root_of: Callable[[Array], Array], m: int, weights: csr_matrix) -> Array:
         """(n, m) diagonals of W f_i(𝒦) W', from random projections of the roots of the m functions f_i."""
-        n = self.n if weights is None else weights.shape[0]
+        n = weights.shape[0]
         total = np.zeros((n, m))
         rng = np.random.default_rng(SEED)
         coefficients = self._coefficients(root_of, _SKETCH_TOL)
@@ -299,7 +202,7 @@ class Sparse(BySpectrum, Base):
                 root = np.zeros((m, n, some.shape[1]))
                 terms = self.network.chebyshev(some, len(coefficients))
                 for row, V in zip(coefficients, terms, strict=True):
-                    root += row[:, None, None] * (V if weights is None else weights @ V)
+                    root += row[:, None, None] * (weights @ V)
                 total += (root**2).sum(2).T
         return total / _SKETCH
 
@@ -311,18 +214,18 @@ class SparseView(MomentView):
         self.base = self.graph = graph
         self.Y = Y
         n_terms = graph.degree // 2 + 1
-        known = polynomials_of(like, Y, graph.network)
-        terms: Iterable[Array] = graph.network.chebyshev(Y, n_terms, known[:n_terms])
-        self.known: list[Array] = []
+        first_terms = polynomials_of(like, Y, graph.network)
+        terms: Iterable[Array] = graph.network.chebyshev(Y, n_terms, first_terms[:n_terms])
+        self.first_terms: list[Array] = []
         if n_terms * Y.nbytes <= _KEPT:
-            terms = self.known = list(terms)
+            terms = self.first_terms = list(terms)
         self.W = graph.own_moments(terms)
 
     def residuals(self, b: Array, U: Array) -> Array:
-        return self.graph.apply(lambda v: 1.0 / (v * b + 1.0), self.Y, U, self.known)
+        return self.graph.apply(lambda v: 1.0 / (v * b + 1.0), self.Y, U, self.first_terms)
 
     def slopes(self, tangents: Sequence[Tangent], b: Array, U: Array) -> Array:
-        """By the moments that are there, without another product."""
+        """From the moments at hand, without another product."""
         g = damping(self.graph, b)
         squares = np.einsum("ui,quv,vi->qi", U, self.W, U, optimize=True) * g**2
         return np.array([self.graph.motion(t, self.graph.points) @ squares for t in tangents])
@@ -331,32 +234,19 @@ class SparseView(MomentView):
 def polynomials_of(like: View | None, Y: Array, network: Network) -> list[Array]:
     """T_n Y as far as a view of the same data, over the same network, has them."""
     if isinstance(like, SparseView) and like.Y is Y and like.graph.network is network:
-        return like.known
+        return like.first_terms
     return []
 
 
-def _chebyshev_points(network: Network, degree: int) -> Array:
-    unit = np.cos(np.pi * (np.arange(degree) + 0.5) / degree)
-    return 0.5 * (network.high + network.low) + 0.5 * (network.high - network.low) * unit
-
-
-def _transform(degree: int) -> Array:
-    """(degree, degree): values at the Chebyshev points to coefficients."""
-    n, q = np.arange(degree)[:, None], np.arange(degree) + 0.5
-    result = 2.0 / degree * np.cos(np.pi * n * q / degree)
-    result[0] /= 2.0
-    return np.asarray(result)
-
-
 def _degree(network: Network, function: Callable[[Array], Array]) -> int:
-    """Terms that (b 𝒦 + I)^-1 takes to TOL, with 𝒦 scaled to a mean eigenvalue of one."""
+    """Number of terms of (b 𝒦 + I)^-1 to tolerance TOL, with 𝒦 scaled to a mean eigenvalue of one."""
     points, weights = network.spectrum
     b = _STRENGTHS * weights.sum() / (weights @ function(points))
     tried = 64
     while True:
-        values = function(_chebyshev_points(network, tried))
-        coefficients = np.abs(_transform(tried) @ (1.0 / (values[:, None] * b + 1.0)))
+        values = function(chebyshev_points(network, tried))
+        coefficients = np.abs(chebyshev_transform(tried) @ (1.0 / (values[:, None] * b + 1.0)))
         needed = int(np.flatnonzero((coefficients > TOL * coefficients.max(0)).any(1))[-1]) + 2
-        if needed < tried or tried >= _MAX_DEGREE:
-            return int(np.clip(needed, 4, _MAX_DEGREE))
-        tried = min(2 * tried, _MAX_DEGREE)
+        if needed < tried or tried >= MAX_DEGREE:
+            return int(np.clip(needed, 4, MAX_DEGREE))
+        tried = min(2 * tried, MAX_DEGREE)

@@ -7,8 +7,7 @@ from scipy.linalg import eigh
 
 from gptm._basics.parallel import row_product
 from gptm._basics.types import Array
-from gptm.operators.operator import BySpectrum, Cross, EigenView, View
-from gptm.operators.structure import Placement
+from gptm.operators.operator import BySpectrum, EigenView, View
 from gptm.operators.tangent import Tangent
 
 
@@ -71,16 +70,9 @@ class Spectral(BySpectrum):
     def solve(self, b: Array, X: Array) -> Array:
         return self.unrotate(self.rotate(X) / (self.values[:, None] * b + 1.0))
 
-    def cross(self, new: Placement) -> Cross:
-        raise TypeError("a matrix alone says nothing of new documents")
-
     @property
     def spectrum(self) -> tuple[Array, Array]:
         return self.values, np.ones(self.n)
-
-    def diagonal(self, b: Array) -> Array:
-        damped = self.values[:, None] / (self.values[:, None] * b + 1.0)
-        return damped if self.vectors is None else self.vectors**2 @ damped
 
 
 class SpectralView(EigenView):
@@ -96,11 +88,11 @@ class SpectralView(EigenView):
 
 
 class Indefinite(ValueError):
-    """A matrix that is no covariance."""
+    """A matrix is not a covariance."""
 
 
 def check_symmetric(values: Array, remedy: str) -> None:
-    """An error where a matrix is not its own mirror; NaN, for what is missing, may be anywhere."""
+    """Raise an error if a matrix is not symmetric; NaN, for missing values, is ignored."""
     asymmetry = float(np.nanmax(np.abs(values - values.T), initial=0.0))
     if asymmetry > 1e-8 * max(float(np.nanmax(np.abs(values), initial=0.0)), 1e-300):
         raise ValueError(
@@ -109,7 +101,7 @@ def check_symmetric(values: Array, remedy: str) -> None:
 
 
 def check_spectrum(values: Array, scale: float = 0.0) -> float:
-    """The size below which an eigenvalue is rounding; an error if one is clearly negative."""
+    """The size below which an eigenvalue is rounding. Raises an error if one is clearly negative."""
     scale = max(scale, float(np.abs(values).max(initial=0.0)))
     smallest = float(values.min(initial=0.0))
     if smallest < -1e-8 * scale:

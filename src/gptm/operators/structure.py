@@ -1,15 +1,13 @@
-"""What a kernel over documents is made of, before anybody decides how to solve with it."""
+"""The kernel matrix as features, graphs and a diagonal, before an operator is chosen for it."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from gptm._basics.types import Array
 from gptm.operators.features import Features, stack
-
-if TYPE_CHECKING:
-    from gptm.operators.sparse import Sparse
+from gptm.operators.sparse import Sparse
+from gptm.operators.tangent import Tangent
 
 
 class Structure(NamedTuple):
@@ -18,7 +16,7 @@ class Structure(NamedTuple):
     n: int
     features: Features | None
     own: Array  # (D,) variance that a document shares with no other
-    graphs: tuple["Sparse", ...] = ()
+    graphs: tuple[Sparse, ...] = ()
 
     def scaled(self, factor: float) -> "Structure":
         """A multiple of the same matrix."""
@@ -47,38 +45,6 @@ class Structure(NamedTuple):
         return result + sum(graph.dense for graph in self.graphs)
 
 
-class Placement(NamedTuple):
-    """Where n new documents stand: f_* = Phi_* w + sum_g W_g f_g + e, with e ~ N(0, own)."""
-
-    n: int
-    features: Features | None
-    own: Array  # (n,), or (n, n) where the new documents are predicted together
-    weights: tuple[csr_matrix, ...] = ()  # (n, D) for each graph
-
-    def scaled(self, factor: float) -> "Placement":
-        """The same documents under a multiple of the kernel."""
-        features = None if self.features is None else self.features.scaled(float(np.sqrt(factor)))
-        return Placement(self.n, features, factor * self.own, self.weights)
-
-    def take(self, rows: np.ndarray) -> "Placement":
-        """Some of the documents, each alone."""
-        return Placement(
-            len(rows),
-            None if self.features is None else self.features.take(rows),
-            self.own_diagonal[rows],
-            tuple(weights[rows] for weights in self.weights),
-        )
-
-    @property
-    def own_diagonal(self) -> Array:
-        """(n,) never negative, whatever rounding left of a difference."""
-        return np.maximum(self.own if self.own.ndim == 1 else np.diagonal(self.own), 0.0)
-
-    @property
-    def own_matrix(self) -> Array:
-        return np.diag(self.own) if self.own.ndim == 1 else self.own
-
-
 def sum_structures(parts: list[Structure]) -> Structure:
     """The structure of a sum of kernels."""
     return Structure(
@@ -89,12 +55,16 @@ def sum_structures(parts: list[Structure]) -> Structure:
     )
 
 
-def sum_placements(parts: list[Placement]) -> Placement:
-    """Where new documents stand under a sum of kernels."""
-    joint = any(part.own.ndim == 2 for part in parts)
-    return Placement(
-        parts[0].n,
-        stack([part.features for part in parts if part.features is not None]),
-        np.sum([part.own_matrix if joint else part.own for part in parts], axis=0),
-        tuple(weights for part in parts for weights in part.weights),
-    )
+def sum_tangents(parts: list[Structure], tangents: list[list[Tangent]]) -> list[Tangent]:
+    """The tangents of all parts of a sum, each at the columns of its part."""
+    moved, start = [], 0
+    for part, own in zip(parts, tangents, strict=True):
+        moved += [tangent._replace(start=tangent.start + start) for tangent in own]
+        start += 0 if part.features is None else part.features.width
+    return moved
+
+
+def growth(part: Structure) -> Tangent:
+    """The tangent in the logarithm of a factor of the whole kernel."""
+    graphs = tuple((graph.network, graph.function) for graph in part.graphs)
+    return Tangent(part.features, own=part.own if part.own.any() else None, graphs=graphs)

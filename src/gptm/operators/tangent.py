@@ -1,16 +1,13 @@
-"""How a kernel's matrix moves with one of its parameters."""
+"""The derivative of a kernel matrix in one of its parameters."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gptm._basics.types import Array
 from gptm.operators.features import Features
-
-if TYPE_CHECKING:
-    from gptm.operators.sparse import Network
-    from gptm.operators.structure import Structure
+from gptm.operators.graph_polynomials import Network
 
 
 class Tangent(NamedTuple):
@@ -20,16 +17,16 @@ class Tangent(NamedTuple):
     motion: Features | None = None  # dPhi; None where they grow as a whole, which is Phi / 2
     start: int = 0  # where these columns begin among all
     own: Array | None = None  # (D,)
-    graphs: tuple[tuple["Network", Callable[[Array], Array]], ...] = ()  # functions of eigenvalues
+    graphs: tuple[tuple[Network, Callable[[Array], Array]], ...] = ()  # functions of eigenvalues
 
     @property
     def columns(self) -> slice:
-        """Of Phi, that move."""
+        """The columns of Phi that move."""
         width = 0 if self.features is None else self.features.width
         return slice(self.start, self.start + width)
 
     def scaled(self, factor: float) -> "Tangent":
-        """The same motion of a multiple of the kernel."""
+        """The tangent of a multiple of the kernel."""
         root = float(np.sqrt(factor))
         return self._replace(
             features=None if self.features is None else self.features.scaled(root),
@@ -50,33 +47,6 @@ class Tangent(NamedTuple):
         for network, h in self.graphs:
             total += (a * network.apply(h, a)).sum(0)
         return total
-
-    def to_dense(self, n: int) -> Array:
-        """(D, D) d𝒦 itself, for small problems."""
-        result = np.zeros((n, n)) if self.own is None else np.diag(self.own)
-        if self.features is not None:
-            Phi = self.features.to_dense()
-            moved = 0.5 * Phi if self.motion is None else self.motion.to_dense()
-            result = result + Phi @ moved.T + moved @ Phi.T
-        for network, h in self.graphs:
-            values, vectors = network.eigen
-            result = result + (vectors * h(values)) @ vectors.T
-        return result
-
-
-def sum_tangents(parts: "list[Structure]", tangents: list[list[Tangent]]) -> list[Tangent]:
-    """Those of all parts of a sum, in the columns that each part has among all."""
-    found, start = [], 0
-    for part, own in zip(parts, tangents, strict=True):
-        found += [tangent._replace(start=tangent.start + start) for tangent in own]
-        start += 0 if part.features is None else part.features.width
-    return found
-
-
-def growth(part: "Structure") -> Tangent:
-    """The motion of a kernel that grows as a whole."""
-    graphs = tuple((graph.network, graph.function) for graph in part.graphs)
-    return Tangent(part.features, own=part.own if part.own.any() else None, graphs=graphs)
 
 
 def _times(factor: float, h: Callable[[Array], Array]) -> Callable[[Array], Array]:

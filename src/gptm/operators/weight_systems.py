@@ -21,10 +21,6 @@ class Inner(ABC):
         """N_i^-1 X."""
 
     @abstractmethod
-    def root(self, i: int, X: Array) -> Array:
-        """X turned by a root of N_i^-1: standard normal columns become draws with that covariance."""
-
-    @abstractmethod
     def logdet(self) -> Array:
         """log |N_i|."""
 
@@ -53,9 +49,6 @@ class DiagonalInner(Inner):
     def solve_one(self, i: int, X: Array) -> Array:
         return X / self.N[:, [i]]
 
-    def root(self, i: int, X: Array) -> Array:
-        return X / np.sqrt(self.N[:, [i]])
-
     def logdet(self) -> Array:
         return np.log(self.N).sum(0)
 
@@ -79,9 +72,6 @@ class DenseInner(Inner):
 
     def solve_one(self, i: int, X: Array) -> Array:
         return np.asarray(cho_solve(self.factors[i], X))
-
-    def root(self, i: int, X: Array) -> Array:
-        return np.asarray(solve_triangular(self.factors[i][0], X, lower=True, trans="T"))
 
     def logdet(self) -> Array:
         return np.array([2.0 * np.log(np.diagonal(L)).sum() for L, _ in self.factors])

@@ -11,7 +11,7 @@ from gptm._basics.types import Array
 from gptm.corpus import Corpus
 from gptm.fitted import Fitted
 from gptm.kernels import Documents
-from gptm.kernels.kernel import check_memory
+from gptm.kernels.bound import check_memory
 from gptm.operators import Spectral
 
 

@@ -12,8 +12,6 @@ LONG_TEXT = 80  # characters of a value of metadata that the page shows
 _UNPRINTABLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 )  # no HTML or UTF-8 has a place for them
-_LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def clean_text(text: Any, length: int | None = None) -> str:
@@ -31,28 +29,6 @@ def rounded(values: Any, digits: int = 4) -> list[float | None]:
     """Floats with this many significant digits; None where they are not finite."""
     array = np.asarray(values, dtype=np.float64).ravel()
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in array]
-
-
-def readable(value: float, digits: int = 3) -> str:
-    """A number in prose: this many significant digits, and words rather than an exponent.
-
-    Examples
-    --------
-    >>> from gptm.report.json_values import readable
-    >>> [readable(value) for value in (2.234e8, 12345.6, 1990.0, 0.25, 0.0000071)]
-    ['223 million', '12,300', '1990', '0.25', '7.1 × 10⁻⁶']
-    """
-    number = float(f"{value:.{digits}g}")
-    size = abs(number)
-    if size == 0.0 or not np.isfinite(number):
-        return f"{number:g}"
-    if not 1e-4 <= size < 1e15:
-        factor, power = f"{number:e}".split("e")
-        return f"{float(factor):g} × 10{str(int(power)).translate(_RAISED)}"
-    for unit, name in _LARGE:
-        if size >= unit:
-            return f"{number / unit:.10g} {name}"
-    return f"{number:,.10g}" if size >= 1e4 else f"{number:.10g}"  # years have no comma
 
 
 def counted(count: int, name: str) -> str:

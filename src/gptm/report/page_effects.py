@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm._basics.prose import readable
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import is_date, is_number, numbers
 from gptm.model import GPTM
-from gptm.report.json_values import clean_text, fixed, readable, rounded
+from gptm.report.json_values import clean_text, fixed, rounded
 
 LEVEL = 0.9  # of all intervals
 N_POINTS = 100  # along a column: fewer are seen as corners

@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from gptm import _hot
-from gptm.kernels import neighbour_search as neighbours
-from gptm.kernels.neighbour_search import nearest
+from gptm.kernels import neighbor_search
+from gptm.kernels.neighbor_search import nearest
 
 some = settings(max_examples=80, deadline=None, derandomize=True)
 seeds = st.integers(0, 10**6)
@@ -229,7 +229,7 @@ def test_errors_of_the_products_do_not_matter(seed, k, grid):
     found = found_by(
         _hot.nearest_rows, 4, k, rows, points, products, square, slack, np.full(4, -1), grid
     )
-    check_same(neighbours.Neighbours(*found), first(distances, k))
+    check_same(neighbor_search.Neighbors(*found), first(distances, k))
 
 
 def test_near_neighbours_beside_a_far_point():
@@ -262,7 +262,7 @@ def test_threads_change_nothing(kind, exclude_self, monkeypatch):
         training = csr_matrix(small_counts(0, 3000, 60, 0.1))
     if kind == "groups":
         training = np.repeat(training[:100], 7, axis=0)
-        monkeypatch.setattr(neighbours, "EXACT", 150)
+        monkeypatch.setattr(neighbor_search, "EXACT", 150)
     one, two, three = (
         nearest(training, training, 6, metric=metric, n_jobs=n_jobs, exclude_self=exclude_self)
         for n_jobs in (1, 2, 3)
@@ -279,7 +279,7 @@ def test_threads_change_nothing(kind, exclude_self, monkeypatch):
 def test_many_points_of_which_few_are_distinct(seed, D, k, metric):
     training, queries = small_points(seed, D, 1), small_points(seed + 1, 30, 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbours, "EXACT", 12)
+        patch.setattr(neighbor_search, "EXACT", 12)
         found = nearest(training, queries, k, metric=metric)
         without = nearest(training, training, k, metric=metric, exclude_self=True)
     check_same(found, first(all_distances(training, queries, metric), k))
@@ -288,13 +288,13 @@ def test_many_points_of_which_few_are_distinct(seed, D, k, metric):
 
 def test_equal_rows_are_numbered_by_appearance():
     points = np.array([[2.0, 0], [1, 1], [2, -0.0], [0, 2], [1, 1]])
-    assert neighbours._equal_rows(points).tolist() == [0, 1, 0, 2, 1]
+    assert neighbor_search._equal_rows(points).tolist() == [0, 1, 0, 2, 1]
 
 
 def test_few_queries_are_answered_exactly(monkeypatch):
     training = clustered(0, 600)
-    monkeypatch.setattr(neighbours, "EXACT", 100)
-    monkeypatch.setattr(neighbours, "_search_graph", None)
+    monkeypatch.setattr(neighbor_search, "EXACT", 100)
+    monkeypatch.setattr(neighbor_search, "_search_graph", None)
     found = nearest(training, training[:16], 5, metric="euclidean")
     check_same(found, first(all_distances(training, training[:16], "euclidean"), 5))
 
@@ -311,7 +311,7 @@ def many():
 @pytest.mark.parametrize("metric", METRICS)
 def test_approximate_search_finds_nearly_all(many, metric, monkeypatch):
     exact = nearest(many, many, 10, metric=metric, exclude_self=True)
-    monkeypatch.setattr(neighbours, "EXACT", 1000)
+    monkeypatch.setattr(neighbor_search, "EXACT", 1000)
     found, again = (
         nearest(many, many, 10, metric=metric, exclude_self=True, n_jobs=n_jobs)
         for n_jobs in (1, 3)
@@ -328,14 +328,14 @@ def test_approximate_search_finds_nearly_all(many, metric, monkeypatch):
 
 
 def test_approximate_search_without_the_library(many, monkeypatch):
-    monkeypatch.setattr(neighbours, "EXACT", 1000)
+    monkeypatch.setattr(neighbor_search, "EXACT", 1000)
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(ImportError, match="pip install pynndescent"):
         nearest(many, many, 3)
 
 
 def test_the_library_is_not_imported_before_it_is_needed():
-    code = "import sys, gptm.kernels.neighbour_search; sys.exit('pynndescent' in sys.modules)"
+    code = "import sys, gptm.kernels.neighbor_search; sys.exit('pynndescent' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -382,8 +382,8 @@ def check_forms_agree(function, n, k, *inputs):
 
 @pytest.mark.parametrize("own", [np.full(9, -1), np.arange(9)])
 def test_nearest_by_words_as_plain_python(own):
-    rows = neighbours._unit_words(csr_matrix(small_counts(1, 9, 6)))
-    columns = neighbours._unit_words(csr_matrix(small_counts(2, 20, 6))).tocsc()
+    rows = neighbor_search._unit_words(csr_matrix(small_counts(1, 9, 6)))
+    columns = neighbor_search._unit_words(csr_matrix(small_counts(2, 20, 6))).tocsc()
     scores = np.zeros(20)
     check_forms_agree(
         _hot.nearest_by_words,

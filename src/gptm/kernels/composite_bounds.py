@@ -1,21 +1,16 @@
-"""Kernels made of kernels: sums, products, multiples."""
+"""Sums, products and multiples of kernels over training documents."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from gptm._basics.types import Array
-from gptm.kernels.kernel import (
-    BoundKernel,
-    Documents,
-    Kernel,
-    Learnable,
-    split_params,
-)
+from gptm.kernels.bound import BoundKernel, Documents, Learnable
+from gptm.kernels.description import Description
 from gptm.kernels.pointwise import PointBound
 from gptm.operators import (
     Placement,
@@ -27,39 +22,17 @@ from gptm.operators import (
 )
 
 
-class Composite(Kernel):
-    """A kernel made of others."""
+class Composition(Description):
+    """A description that is composed of others."""
 
     @property
     @abstractmethod
-    def parts(self) -> tuple[Kernel, ...]:
+    def parts(self) -> tuple[Description, ...]:
         """The kernels inside."""
 
     @abstractmethod
-    def rebuild(self, parts: list[Kernel]) -> "Kernel":
-        """The same composition of other parts."""
-
-    @abstractmethod
-    def bound(self, parts: list[BoundKernel]) -> BoundKernel:
-        """The composition of bound parts."""
-
-    def column_names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.column_names()))
-
-    @property
-    def reads_labels(self) -> bool:
-        return any(part.reads_labels for part in self.parts)
-
-    def bind(self, documents: Documents) -> BoundKernel:
-        return self.bound([part.bind(documents) for part in self.parts])
-
-    def rebind(self, arrays: dict[str, np.ndarray]) -> BoundKernel:
-        bounds = []
-        for position, part in enumerate(self.parts):
-            prefix = f"{position}."
-            own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-            bounds.append(part.rebind(own))
-        return self.bound(bounds)
+    def rebuild(self, parts: list[Any]) -> Self:
+        """The same composition with other parts."""
 
 
 class CompositeBound(BoundKernel):
@@ -67,7 +40,7 @@ class CompositeBound(BoundKernel):
 
     kernel: Any
 
-    def __init__(self, kernel: Composite, bounds: list[BoundKernel]):
+    def __init__(self, kernel: Composition, bounds: list[BoundKernel]):
         self.bounds = bounds
         self.kernel = kernel.rebuild([bound.kernel for bound in bounds])
         self.n = bounds[0].n
@@ -75,6 +48,9 @@ class CompositeBound(BoundKernel):
     @property
     def reads_metadata(self) -> bool:
         return any(bound.reads_metadata for bound in self.bounds)
+
+    def date_columns(self) -> set[str]:
+        return set().union(*(bound.date_columns() for bound in self.bounds))
 
     @property
     def training(self) -> list[Any]:
@@ -84,7 +60,7 @@ class CompositeBound(BoundKernel):
         return [bound.read(new) for bound in self.bounds]
 
     def learnables(self) -> list[Learnable]:
-        return [found for bound in self.bounds for found in self._open_in(bound)]
+        return [learnable for bound in self.bounds for learnable in self._open_in(bound)]
 
     def moved(self, values: Sequence[float]) -> BoundKernel:
         parts, rest = [], list(values)
@@ -95,18 +71,18 @@ class CompositeBound(BoundKernel):
         return type(self)(self.kernel, parts)
 
     def _open_in(self, bound: BoundKernel) -> list[Learnable]:
-        """What is learnt of a part."""
+        """The parameters of a part that are learnt."""
         return bound.learnables()
 
-    def learnt_by(self, kernel: Kernel) -> list[float] | None:
-        if not isinstance(kernel, Composite) or len(kernel.parts) != len(self.bounds):
+    def learnt_by(self, kernel: Description) -> list[float] | None:
+        if not isinstance(kernel, Composition) or len(kernel.parts) != len(self.bounds):
             return None
         values: list[float] = []
         for bound, part in zip(self.bounds, kernel.parts, strict=True):
-            found = bound.learnt_by(part)
-            if found is None:
+            learnt = bound.learnt_by(part)
+            if learnt is None:
                 return None
-            values += found if self._open_in(bound) else []
+            values += learnt if self._open_in(bound) else []
         return values
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -118,7 +94,7 @@ class CompositeBound(BoundKernel):
 
 
 class SumBound(CompositeBound):
-    """Terms side by side: nobody ever looks at pairs of their values."""
+    """A sum of terms; their features and graphs stand side by side."""
 
     @cached_property
     def structure(self) -> Structure:
@@ -210,22 +186,24 @@ class ScaledBound(CompositeBound):
 
 
 class ProductBound(CompositeBound, PointBound):
-    """Factors, by the values that documents have in all of them.
+    """A product of factors, over the distinct combinations of their values.
 
-    Of the factors' parameters, those are learnt that are parameters of a function of two documents' values.
+    Only parameters of factors that are functions of two documents' values are learnt.
     """
 
     def _open_in(self, bound: BoundKernel) -> list[Learnable]:
         return bound.learnables() if isinstance(bound, PointBound) else []
 
     def slopes(self, rows: np.ndarray, others: np.ndarray) -> list[Array]:
-        found = []
+        products = []
         for bound in self.bounds:
             if self._open_in(bound):
                 assert isinstance(bound, PointBound)
                 rest = [b.between(rows, others) for b in self.bounds if b is not bound]
-                found += [np.prod([slope, *rest], axis=0) for slope in bound.slopes(rows, others)]
-        return found
+                products += [
+                    np.prod([slope, *rest], axis=0) for slope in bound.slopes(rows, others)
+                ]
+        return products
 
     def labels(self) -> np.ndarray:
         return _joint_labels(self.bounds)
@@ -234,7 +212,7 @@ class ProductBound(CompositeBound, PointBound):
         return np.any([bound.alone() for bound in self.bounds], axis=0)
 
     def own_variances(self) -> Array:
-        """All of its variance but what it shares in every factor."""
+        """All of a document's variance, except the product of what it shares in each factor."""
         shared = [bound.shared_variances() for bound in self.bounds]
         own = [bound.own_variances() for bound in self.bounds]
         return np.prod(np.add(shared, own), axis=0) - np.prod(shared, axis=0)
@@ -257,132 +235,7 @@ class ProductBound(CompositeBound, PointBound):
         return np.prod([bound.own_gram(item, joint) for bound, item in pairs], axis=0)
 
 
-class Sum(Composite):
-    """The sum of kernels: documents are alike if any of them says so. Written `a + b`."""
-
-    def __init__(self, *terms: Kernel):
-        self.terms = _checked_parts("Sum", terms)
-
-    @classmethod
-    def of(cls, *kernels: Kernel) -> "Sum":
-        """The sum of kernels, with sums among them taken apart."""
-        return cls(*(term for k in kernels for term in (k.terms if isinstance(k, Sum) else (k,))))
-
-    name = None
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        return tuple(self.terms)
-
-    def rebuild(self, parts: list[Kernel]) -> "Sum":
-        return Sum(*parts)
-
-    def bound(self, parts: list[BoundKernel]) -> SumBound:
-        return SumBound(self, parts)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return _numbered_params(self, "terms", deep)
-
-    def set_params(self, **params: Any) -> "Sum":
-        self.terms = _set_numbered(self, "terms", params)
-        return self
-
-    def __repr__(self) -> str:
-        return " + ".join(map(repr, self.terms))
-
-
-class Product(Composite):
-    """The product of kernels: documents are alike if all of them say so. Written `a * b`."""
-
-    def __init__(self, *factors: Kernel):
-        self.factors = _checked_parts("Product", factors)
-
-    name = None
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        return tuple(self.factors)
-
-    def rebuild(self, parts: list[Kernel]) -> "Product":
-        return Product(*parts)
-
-    def bound(self, parts: list[BoundKernel]) -> ProductBound:
-        return ProductBound(self, parts)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return _numbered_params(self, "factors", deep)
-
-    def set_params(self, **params: Any) -> "Product":
-        self.factors = _set_numbered(self, "factors", params)
-        return self
-
-    def __repr__(self) -> str:
-        return " * ".join(_bracketed(factor) for factor in self.factors)
-
-
-class Scaled(Composite):
-    """A multiple of a kernel. Written `2.0 * kernel`."""
-
-    def __init__(self, scale: float, kernel: Kernel):
-        if not (np.isfinite(scale) and scale > 0):
-            raise ValueError(f"a kernel can be scaled by a positive number only; got {scale!r}.")
-        self.scale = float(scale)
-        self.kernel = kernel
-
-    name = None
-
-    @property
-    def parts(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
-
-    def rebuild(self, parts: list[Kernel]) -> "Scaled":
-        return Scaled(self.scale, parts[0])
-
-    def bound(self, parts: list[BoundKernel]) -> ScaledBound:
-        return ScaledBound(self, parts)
-
-    def __repr__(self) -> str:
-        return f"{self.scale!r} * {_bracketed(self.kernel)}"
-
-
-def _checked_parts(kind: str, parts: tuple[Any, ...]) -> tuple[Kernel, ...]:
-    if not parts or not all(isinstance(part, Kernel) for part in parts):
-        raise ValueError(f"{kind} expects one or more kernels; got {parts!r}.")
-    return tuple(parts)
-
-
 def _joint_labels(bounds: list[BoundKernel]) -> np.ndarray:
     """Labels of documents that no part can tell apart."""
     stacked = np.column_stack([bound.labels() for bound in bounds])
     return np.unique(stacked, axis=0, return_inverse=True)[1]
-
-
-def _bracketed(kernel: Kernel) -> str:
-    return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
-
-
-def _numbered_params(kernel: Composite, name: str, deep: bool) -> dict[str, Any]:
-    """Parameters of a kernel with any number of parts: the tuple, and with `deep` `k1`, `k2__...`."""
-    params: dict[str, Any] = {name: kernel.parts}
-    if deep:
-        for position, part in enumerate(kernel.parts, start=1):
-            params[f"k{position}"] = part
-            inner = part.get_params(deep=True)
-            params.update({f"k{position}__{key}": value for key, value in inner.items()})
-    return params
-
-
-def _set_numbered(kernel: Composite, name: str, params: dict[str, Any]) -> tuple[Kernel, ...]:
-    """The parts after setting parameters by the names that `_numbered_params` gives them."""
-    whole, inside = split_params(params)
-    changed = list(whole.pop(name, kernel.parts))
-    positions = {f"k{i}": i - 1 for i in range(1, len(changed) + 1)}
-    unknown = (whole.keys() | inside.keys()) - positions.keys()
-    if unknown:
-        valid = sorted([name, *positions])
-        raise ValueError(f"{kernel!r} has no parameter {min(unknown)!r}; it has {valid}.")
-    for key, part in whole.items():
-        changed[positions[key]] = part
-    for key, rest in inside.items():
-        changed[positions[key]].set_params(**rest)
-    return tuple(changed)

@@ -1,6 +1,6 @@
-"""The documents nearest to each document: by words, by numbers, by embeddings.
+"""Search for the nearest documents by words, numbers or embeddings.
 
-The number of threads changes nothing but the time.
+The result does not depend on the number of threads.
 """
 
 import importlib
@@ -22,16 +22,16 @@ from gptm._basics.validation import check_choice, check_number
 
 Positions = NDArray[np.int64]
 
-EXACT = 50_000  # distinct training rows, or as many pairs of rows, up to which arrays are searched exactly
+EXACT = 50_000  # distinct training rows up to which arrays are searched exactly; or the square root of that many pairs
 _SHARDS = 64  # each needs one number per training document, but only while it runs
 _ROWS = 64  # rows per block of products with all training rows
-_GRID = 2.0**-36  # of cosine distances: equal ones stay equal whatever the order of their sums
-_LARGEST = 1e150  # numbers whose squares, summed, are still finite
-_GRAPH = 30  # neighbours per row of the graph that approximate searches walk along
-_SPARE = 20  # neighbours searched for beyond those wanted: a wider search misses fewer
+_GRID = 2.0**-36  # rounding of cosine distances, so that ties do not depend on the order of sums
+_LARGEST = 1e150  # largest number whose squares can be summed
+_GRAPH = 30  # neighbours per row in the graph of the approximate search
+_SPARE = 20  # further candidates: a wider search misses fewer neighbours
 
 
-class Neighbours(NamedTuple):
+class Neighbors(NamedTuple):
     """The k nearest training rows of n rows, nearest first."""
 
     positions: Positions  # (n, k), -1 where there are fewer
@@ -46,17 +46,16 @@ def nearest(
     metric: str = "cosine",
     n_jobs: int | None = None,
     exclude_self: bool = False,
-) -> Neighbours:
+) -> Neighbors:
     """The k training rows nearest to each row of `queries`, and their distances.
 
     Parameters
     ----------
     training, queries : sparse matrices (D, V) and (n, V), or arrays (D, p) and (n, p)
-        Counts or weights of words, or numbers. Sparse rows are neighbours only where they have words in
-        common, and the search is exact. So is it for arrays of up to `EXACT` distinct training rows, and
-        for few queries (up to `EXACT` squared pairs of rows); beyond, some neighbours may be missed. Rows
-        with NaN have no neighbours and are nobody's neighbours; the same holds for rows of zeros by
-        cosine distance.
+        Counts or weights of words, or numbers. Sparse rows are neighbours only if they have words in
+        common, and the search is exact. It is also exact for arrays of up to `EXACT` distinct training rows,
+        and for up to `EXACT` squared pairs of rows; beyond that, some neighbours may be missed. Rows with
+        NaN, and rows of zeros under cosine distance, have no neighbours and are nobody's neighbours.
     k : int
         Number of neighbours.
     metric : {"cosine", "euclidean"}
@@ -100,7 +99,7 @@ def nearest(
 
 
 def _read(X: Any, name: str) -> Any:
-    """A CSR matrix or an array of floats; of arrays, NaN is left to the search."""
+    """A CSR matrix or an array of floats; NaN in arrays is allowed."""
     return check_array(
         X,
         accept_sparse="csr",
@@ -123,9 +122,9 @@ def _check_shapes(training: tuple[int, int], queries: tuple[int, int], exclude_s
         )
 
 
-def _nobody(n: int, k: int) -> Neighbours:
-    """Room for the neighbours of n rows."""
-    return Neighbours(np.full((n, k), -1), np.full((n, k), np.inf))
+def _nobody(n: int, k: int) -> Neighbors:
+    """Empty results for n rows."""
+    return Neighbors(np.full((n, k), -1), np.full((n, k), np.inf))
 
 
 # Words
@@ -133,10 +132,10 @@ def _nobody(n: int, k: int) -> Neighbours:
 
 def _nearest_by_words(
     training: csr_matrix, queries: csr_matrix, k: int, own: Positions, n_jobs: int | None
-) -> Neighbours:
-    """Exact neighbours by the words in common: only documents that share one are ever looked at."""
+) -> Neighbors:
+    """Exact neighbours by words; only documents with a word in common are compared."""
     rows, columns = _unit_words(queries), _unit_words(training).tocsc()
-    found = _nobody(len(own), k)
+    neighbors = _nobody(len(own), k)
 
     def run(shard: slice, checkpoint: Callable[[], None]) -> None:
         scores = np.zeros(columns.shape[0])
@@ -152,12 +151,12 @@ def _nearest_by_words(
                 own[block],
                 _GRID,
                 scores,
-                found.distances[block],
-                found.positions[block],
+                neighbors.distances[block],
+                neighbors.positions[block],
             )
 
     ordered_map(run, shards(_work(rows, columns), _SHARDS), n_jobs)
-    return found
+    return neighbors
 
 
 def _unit_words(X: csr_matrix) -> csr_matrix:
@@ -168,13 +167,13 @@ def _unit_words(X: csr_matrix) -> csr_matrix:
     row = np.repeat(np.arange(unit.shape[0]), np.diff(unit.indptr))
     largest = np.zeros(unit.shape[0])
     np.maximum.at(largest, row, np.abs(unit.data))
-    unit.data /= largest[row]  # lest squares overflow or vanish
+    unit.data /= largest[row]  # so that squares do not overflow or vanish
     unit.data /= np.sqrt(np.bincount(row, unit.data**2, minlength=unit.shape[0]))[row]
     return unit
 
 
 def _work(rows: csr_matrix, columns: Any) -> Array:
-    """(n,) number of training words that each row's search walks over, and one for the row."""
+    """(n,) cost of each row: the number of training entries that its search reads, plus one."""
     frequency = np.diff(columns.indptr)
     return 1.0 + csr_matrix(
         (np.ones_like(rows.data), rows.indices, rows.indptr), shape=rows.shape
@@ -186,19 +185,19 @@ def _work(rows: csr_matrix, columns: Any) -> Array:
 
 def _nearest_points(
     training: Array, queries: Array, k: int, own: Positions, metric: str, n_jobs: int | None
-) -> Neighbours:
-    """Neighbours among the rows that have distances at all."""
+) -> Neighbors:
+    """Neighbours among the rows that have distances."""
     grid = _GRID if metric == "cosine" else 0.0
     kept, points = _points(training, metric)
     asked, rows = _points(queries, metric)
-    place = np.full(len(training) + 1, -1)  # one more, for the -1 of nobody
+    place = np.full(len(training) + 1, -1)  # one more entry, for -1
     place[kept] = np.arange(len(kept))
     search = _nearest_rows if _few(points, rows) else _nearest_groups
     among = search(points, rows, k, place[own[asked]], grid, n_jobs)
-    found = _nobody(len(queries), k)
-    found.positions[asked] = np.append(kept, -1)[among.positions]
-    found.distances[asked] = among.distances
-    return found
+    neighbors = _nobody(len(queries), k)
+    neighbors.positions[asked] = np.append(kept, -1)[among.positions]
+    neighbors.distances[asked] = among.distances
+    return neighbors
 
 
 def _points(X: Array, metric: str) -> tuple[Positions, Array]:
@@ -210,7 +209,7 @@ def _points(X: Array, metric: str) -> tuple[Positions, Array]:
     points = X[kept]
     largest = np.abs(points).max(axis=1, initial=0.0)
     if metric == "cosine":
-        points /= largest[:, None]  # lest squares overflow or vanish
+        points /= largest[:, None]  # so that squares do not overflow or vanish
         points /= np.sqrt((points**2).sum(axis=1, keepdims=True))
     elif largest.max(initial=0.0) > _LARGEST:
         raise ValueError(
@@ -221,17 +220,17 @@ def _points(X: Array, metric: str) -> tuple[Positions, Array]:
 
 
 def _few(points: Array, rows: Array) -> bool:
-    """Whether measuring all pairs is feasible: a graph of the points would cost more than few rows do."""
+    """Whether there are few enough pairs to measure them all."""
     return len(points) <= EXACT or len(points) * len(rows) <= EXACT**2
 
 
 def _nearest_rows(
     points: Array, rows: Array, k: int, own: Positions, grid: float, n_jobs: int | None
-) -> Neighbours:
-    """Exact neighbours: matrix products tell which points are far, the others are measured."""
-    found = _nobody(len(rows), k)
+) -> Neighbors:
+    """Exact neighbours: matrix products rule out far points, the others are measured."""
+    neighbors = _nobody(len(rows), k)
     square = (points**2).sum(axis=1)
-    # Twice what the roundings of products, norms and distances can add up to.
+    # Twice the largest rounding error of products, norms and distances.
     slack = 4 * (points.shape[1] + 8) * np.finfo(float).eps
 
     def run(block: slice, checkpoint: Callable[[], None]) -> None:
@@ -244,33 +243,33 @@ def _nearest_rows(
             slack,
             own[block],
             grid,
-            found.distances[block],
-            found.positions[block],
+            neighbors.distances[block],
+            neighbors.positions[block],
         )
 
     with single_threaded_blas():
         ordered_map(run, blocks(0, len(rows), _ROWS), n_jobs)
-    return found
+    return neighbors
 
 
 def _nearest_groups(
     points: Array, rows: Array, k: int, own: Positions, grid: float, n_jobs: int | None
-) -> Neighbours:
-    """Neighbours among many points: search the distinct ones, then spell out the equal ones.
+) -> Neighbors:
+    """Neighbours among many points: search the distinct points, then list all equal ones.
 
-    Numbers such as years leave few distinct points, and graph searches get lost among equal ones.
+    Columns such as years have few distinct points, and a graph search fails among equal points.
     """
     group = _equal_rows(points)
     members = np.argsort(group, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(group))])
     distinct = points[members[start[:-1]]]
-    wanted = k + 1  # groups: one may hold nobody but the row itself
+    wanted = k + 1  # groups: one may hold only the row itself
     if _few(distinct, rows):
         nobody = np.full(len(rows), -1)
         candidates = _nearest_rows(distinct, rows, wanted, nobody, grid, n_jobs).positions
     else:
         candidates = _search_graph(distinct, rows, wanted)
-    found = _nobody(len(rows), k)
+    neighbors = _nobody(len(rows), k)
 
     def run(block: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
@@ -282,21 +281,21 @@ def _nearest_groups(
             members,
             own[block],
             grid,
-            found.distances[block],
-            found.positions[block],
+            neighbors.distances[block],
+            neighbors.positions[block],
         )
 
     ordered_map(run, blocks(0, len(rows), BLOCK), n_jobs)
-    return found
+    return neighbors
 
 
 def _equal_rows(points: Array) -> Positions:
     """A number for each row, the same for equal rows, in the order of their first appearance.
 
-    In that order ties between groups fall as ties between their first members do.
+    This order breaks ties between groups as between their first members.
     """
     numbers: dict[bytes, int] = {}
-    positive = points + 0.0  # minus zero equals zero, but not byte by byte
+    positive = points + 0.0  # turns minus zero, whose bytes differ, into zero
     keys = (blake2b(row, digest_size=16).digest() for row in positive)
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
@@ -305,34 +304,36 @@ _graph_lock = threading.Lock()
 
 
 def _search_graph(points: Array, rows: Array, k: int) -> Positions:
-    """(n, m) positions of points of which the k nearest are most likely some; -1 where fewer were found.
+    """(n, m) positions of points that most likely include the k nearest; -1 where fewer were found.
 
-    By one thread: with more, the graph would depend on their number, and numba's threading may abort
-    when two threads use it at once.
+    It uses one thread: with more, the graph would depend on their number, and numba's threading may
+    abort when two threads use it at once.
     """
     library = _import_pynndescent()
-    degree = min(max(_GRAPH, k), len(points) - 1)  # smaller parts of the graph could fall off
+    degree = min(
+        max(_GRAPH, k), len(points) - 1
+    )  # a smaller degree could disconnect parts of the graph
     m = min(k + _SPARE, len(points))
     centre = points.mean(axis=0)
     scale = np.abs(points - centre).max()
 
     def single(x: Array) -> NDArray[np.float32]:
-        """In single precision, where neither offset nor scale of the numbers may drown differences."""
+        """Single precision, after centring and scaling, so that differences are not lost."""
         return np.clip((x - centre) / scale, -1e15, 1e15).astype(np.float32)
 
-    found = np.full((len(rows), m), -1)
+    candidates = np.full((len(rows), m), -1)
     with _graph_lock:
         threads = numba.get_num_threads()
         try:
             index = library.NNDescent(
                 single(points), metric="euclidean", n_neighbors=degree, random_state=0, n_jobs=1
             )
-            for block in blocks(0, len(rows), BLOCK):  # so that Ctrl-C is answered in between
+            for block in blocks(0, len(rows), BLOCK):  # so that Ctrl-C works in between
                 positions, distances = index.query(single(rows[block]), k=m)
-                found[block] = np.where(np.isfinite(distances), positions, -1)
+                candidates[block] = np.where(np.isfinite(distances), positions, -1)
         finally:
             numba.set_num_threads(threads)  # which an interrupt would leave at one
-    return found
+    return candidates
 
 
 def _import_pynndescent() -> Any:
