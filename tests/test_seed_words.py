@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
-from gptm.inference.em.bound import log_prior_of_topics
+from gptm.inference.em.lower_bound import log_prior_of_topics
 from gptm.inference.em.parameter_steps import update_beta
 from gptm.plots.canvas import topic_labels
 from gptm.starts.lda import Chain
@@ -247,7 +247,7 @@ def test_documents_with_seeds_start_in_their_topics():
 def test_a_gibbs_run_returns_counts_without_pseudo_counts():
     seeds = seeds_of([(w, 3) for w in OWN[0]])
     chain = Chain(csr_matrix(X), K, np.random.RandomState(0), seeds)
-    complete, found = chain.sweep(50), chain.start()
+    complete, found = chain.sweep_to(50), chain.start()
     assert complete
     assert_array_equal(found.word_topic.sum(axis=1), TOTALS)
     assert (found.word_topic[OWN[0]].argmax(axis=1) == 3).all()

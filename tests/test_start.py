@@ -93,7 +93,7 @@ def small_shards(monkeypatch):
 
 def gibbs_run(counts, K=3, seed=0, n_sweeps=50, n_jobs=None):
     chain = Chain(counts, K, np.random.RandomState(seed))
-    assert chain.sweep(n_sweeps, n_jobs)
+    assert chain.sweep_to(n_sweeps, n_jobs)
     return chain.start()
 
 
@@ -188,7 +188,7 @@ def test_gibbs_after_an_interrupt(monkeypatch):
 
     monkeypatch.setattr(gibbs, "ordered_map", interrupted)
     chain = Chain(counts, 3, np.random.RandomState(0))
-    assert not chain.sweep(50)
+    assert not chain.sweep_to(50)
     found = chain.start()
     assert len(calls) == 3
     assert np.array_equal(found.word_topic.sum(axis=1), tokens_of(counts))
@@ -288,8 +288,8 @@ def test_gibbs_start_does_not_depend_on_threads():
 def test_sweeps_of_a_chain_add_up():
     counts, _ = anchored_corpus(7, D=40)
     chain = Chain(counts, 3, np.random.RandomState(0))
-    chain.sweep(4)
-    chain.sweep(3)
+    chain.sweep_to(4)
+    chain.sweep_to(7)
     assert np.array_equal(chain.start().word_topic, gibbs_run(counts, n_sweeps=7).word_topic)
 
 
@@ -302,7 +302,7 @@ def test_how_well_a_run_fits_the_words(seeded, at_once, monkeypatch):
     seeds = np.zeros((7, 3))
     seeds[2, 1] = 4.0
     run = Chain(counts, 3, np.random.RandomState(3), seeds if seeded else None)
-    run.sweep(6)
+    run.sweep_to(6)
     total = 0.0
     for d, w in zip(run._docs, run._words, strict=True):
         p = 0.0
@@ -321,7 +321,7 @@ def learnt(theta, beta, seed=0):
     rng = np.random.default_rng(seed)
     counts = csr_matrix([rng.multinomial(80, row) for row in theta @ beta], dtype=float)
     chain = Chain(counts, len(beta), np.random.RandomState(seed))
-    chain.sweep(60)
+    chain.sweep_to(60)
     return chain
 
 
@@ -367,12 +367,8 @@ def runs(monkeypatch):
     class Noted(Chain):
         def __init__(self, *arguments):
             super().__init__(*arguments)
-            self.sweeps, self.fits = 0, []
+            self.fits = []
             found.append(self)
-
-        def sweep(self, n_sweeps, n_jobs=None):
-            self.sweeps += n_sweeps
-            return super().sweep(n_sweeps, n_jobs)
 
         def fit(self):
             self.fits.append(super().fit())

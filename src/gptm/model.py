@@ -28,7 +28,7 @@ from gptm._basics.validation import (
 )
 from gptm._basics.warnings import warn
 from gptm.corpus import Corpus
-from gptm.corpus.counts import read_counts, read_training_counts
+from gptm.corpus.counts import frame_of, read_counts, read_training_counts
 from gptm.corpus.metadata import as_frame, with_columns
 from gptm.effects.effect_tables import (
     check_explainable,
@@ -849,7 +849,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             counts, vocabulary = read_counts(self, X, own=True), previous.vocabulary
         init = check_init(self.init, self.n_components, counts.shape[1])
         seeds = read_seeds(self.seed_words, self.seed_weight, self.n_components, counts, vocabulary)
-        frame = _frame(X, metadata, counts.shape[0])
+        frame = frame_of(X, metadata, counts.shape[0])
         progress = Progress(self.verbose)
         with computing(self.n_jobs):
             bound = self._bind_kernel(Documents(counts.shape[0], frame, counts, y, self.n_jobs))
@@ -1027,7 +1027,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """What the kernel needs of new documents; of their words, those that may be seen."""
         check_choice("missing_columns", missing_columns, ("error", "prior"))
         bound, kernel, n_documents = self.fitted_.bound, self.fitted_.kernel, counts.shape[0]
-        frame = _frame(X, metadata, n_documents)
+        frame = frame_of(X, metadata, n_documents)
         if frame is not None and kernel is not None:
             frame = with_columns(frame, kernel.column_names(), fill=missing_columns == "prior")
         elif bound.reads_metadata and missing_columns == "error":
@@ -1060,14 +1060,6 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _frame(X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
-    """Side information by rows; the ids of a corpus name them."""
-    if not isinstance(X, Corpus):
-        return as_frame(metadata, n_documents)
-    frame = X.metadata if metadata is None else as_frame(metadata, n_documents)
-    return frame if frame is None or X.ids is None else frame.set_axis(pd.Index(X.ids))
 
 
 class CTM(GPTM):

@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from gptm.corpus.corpus import Corpus
+from gptm.corpus.metadata import as_frame
 
 _CHECKS: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -47,6 +49,14 @@ def read_counts(estimator: BaseEstimator, X: Any, *, own: bool = False) -> csr_m
     except ValueError as error:
         raise ValueError(f"{error}\n{_hint(str(error))}") from error
     return _canonical(csr_matrix(counts, copy=own), own=own)
+
+
+def frame_of(X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
+    """Side information by rows: that which is given, or that of a corpus, whose ids name the rows."""
+    if not isinstance(X, Corpus):
+        return as_frame(metadata, n_documents)
+    frame = X.metadata if metadata is None else as_frame(metadata, n_documents)
+    return frame if frame is None or X.ids is None else frame.set_axis(pd.Index(X.ids))
 
 
 def _canonical(counts: csr_matrix, own: bool) -> csr_matrix:

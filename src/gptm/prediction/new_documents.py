@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.fitted import Fitted
-from gptm.inference.em.bound import LOG_2PI
 from gptm.inference.em.document_step import (
     Posterior,
     Prior,
@@ -17,6 +16,7 @@ from gptm.inference.em.document_step import (
     infer_theta,
     prior_start,
 )
+from gptm.inference.em.lower_bound import LOG_2PI
 from gptm.inference.mean_solve import (
     Basis,
     diagonalise,

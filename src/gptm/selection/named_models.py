@@ -8,6 +8,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from gptm.corpus.counts import frame_of
 from gptm.kernels import Graph, Kernel, MustLink, Precomputed, resolve_kernel
 from gptm.model import GPTM
 from gptm.selection.folds import Data
@@ -68,7 +69,7 @@ def prepare(
             _refuse_positions(kernel)
         if isinstance(kernel, str) and kernel == "auto":
             # Announced once, and the same in all folds.
-            frame = copy._frame(data.X, data.metadata, data.n)
+            frame = frame_of(data.X, data.metadata, data.n)
             copy.set_params(kernel=resolve_kernel(kernel, frame))
         prepared[name] = copy
     return prepared

@@ -1,5 +1,6 @@
 """Collapsed Gibbs runs for LDA: where chains and EM start decides where they end."""
 
+import json
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from scipy.sparse import csr_matrix
 from gptm import _hot
 from gptm._basics.parallel import blocks, ordered_map, shards
 from gptm._basics.types import Array
+from gptm.inference.checkpoint import Tree
 from gptm.inference.em.document_step import Posterior
 from gptm.inference.sampling.topic_prior import Urn, draw_concentration, draw_urn, first_urn
 from gptm.starts.seed_words import first_topics
@@ -83,8 +85,36 @@ class Chain:
             counts[:, :K] += self._seeds
         return counts
 
-    def sweep(self, n_sweeps: int, n_jobs: int | None = None) -> bool:
-        """Go on; False after Ctrl-C, which leaves every token with a topic."""
+    @property
+    def sweeps(self) -> int:
+        """Done so far."""
+        return self._sweeps
+
+    def tree(self) -> Tree:
+        """What a run that was made in the same way needs to go on from here."""
+        return {
+            "topics": self._topics,
+            "urn": self.urn._asdict(),
+            "sweeps": self._sweeps,
+            "alpha": float(self._alpha),
+            "states": self._states,
+            "rng": json.dumps(self._rng.bit_generator.state),
+        }
+
+    def go_on_from(self, tree: Tree) -> None:
+        """Be where another run was."""
+        self._topics, self.urn = tree["topics"], Urn(**tree["urn"])
+        self._sweeps, self._alpha, self._states = tree["sweeps"], tree["alpha"], tree["states"]
+        self._rng.bit_generator.state = json.loads(tree["rng"])
+        self._count_tokens()
+
+    def sweep_to(
+        self,
+        n_sweeps: int,
+        n_jobs: int | None = None,
+        after_sweep: Callable[[], None] | None = None,
+    ) -> bool:
+        """Go on until so many sweeps are done; False after Ctrl-C, which leaves every token with a topic."""
         K = self._shape[2]
         before = self._with_prior()
 
@@ -108,13 +138,15 @@ class Chain:
 
         work = list(zip(self._pieces, self._states, strict=True))
         try:
-            for _ in range(n_sweeps):
+            while self._sweeps < n_sweeps:
                 ordered_map(run, work, n_jobs)
                 self._word_topic = _count(self._words, self._topics, before.shape)
                 self._sweeps += 1
                 if self._sweeps % EVERY == 0:
                     self._learn_priors(n_jobs)
                 before = self._with_prior()
+                if after_sweep is not None:
+                    after_sweep()
         except KeyboardInterrupt:
             self._count_tokens()
             return False

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.types import Array
+from gptm.inference.checkpoint import Checkpoint, NoCheckpoint
 from gptm.inference.em import loop as em
 from gptm.inference.em.parameter_steps import update_beta
 from gptm.inference.problem import Problem
@@ -31,7 +32,11 @@ _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
 
 def make_start(
-    init: str | Array, problem: Problem, n_components: int, rng: np.random.RandomState
+    init: str | Array,
+    problem: Problem,
+    n_components: int,
+    rng: np.random.RandomState,
+    checkpoint: Checkpoint | None = None,
 ) -> Start:
     """The start that `init` names, or the given (K, V) topics."""
     counts = problem.counts
@@ -39,7 +44,7 @@ def make_start(
         beta_T = np.asarray(init, dtype=np.float64).T
         return Start.at(problem, em.initial_state(problem, _floored(beta_T)))
     if init == "gibbs":
-        return _best_gibbs_run(problem, n_components, rng)
+        return _best_gibbs_run(problem, n_components, rng, checkpoint or NoCheckpoint())
     complete = True
     if init == "random":
         beta_T = grow(_random_topics(counts, n_components, rng), problem.seeds, counts)
@@ -51,34 +56,82 @@ def make_start(
     return Start.at(problem, em.initial_state(problem, _floored(beta_T)), complete)
 
 
-def _best_gibbs_run(problem: Problem, n_components: int, rng: np.random.RandomState) -> Start:
+def _best_gibbs_run(
+    problem: Problem, n_components: int, rng: np.random.RandomState, checkpoint: Checkpoint
+) -> Start:
     """The best of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
-    n_tokens = problem.counts.sum()
-    least, most = SWEEPS
-    least += round(PER_TOPIC * n_components)
-    total = int(np.clip(WORK / max(n_tokens, 1.0), least, max(most, least)))
-    several = n_tokens <= MANY_TOKENS
-    runs: list[Chain] = []
-    try:
-        for seed in rng.randint(2**31, size=RUNS if several else 1):
-            own = np.random.RandomState(seed)
-            runs.append(Chain(problem.counts, n_components, own, problem.seeds))
-        complete = True
-        for left in (RUNS // 2, 1) if several else ():
-            sweeps = round(ROUND * total)
-            complete = complete and all(run.sweep(sweeps, problem.n_jobs) for run in runs)
-            runs = sorted(runs, key=lambda run: -run.fit())[:left]
-        sweeps = round(LAST * total) if several else total
-        complete = complete and runs[0].sweep(sweeps, problem.n_jobs)
-    except KeyboardInterrupt:  # between two sweeps
-        if not runs:
-            raise
-        complete = False
-    best = runs[0]
-    found = best.start()
-    beta_T = _floored(update_beta(found.word_topic, problem.prior))
-    state = em.initial_state(problem, beta_T, found.posterior)
-    return Start(state, found.word_topic, found.urn, complete)
+    contest = _Contest(problem, n_components, rng, checkpoint)
+    best, complete = contest.winner()
+    ended = best.start()
+    beta_T = _floored(update_beta(ended.word_topic, problem.prior))
+    state = em.initial_state(problem, beta_T, ended.posterior)
+    return Start(state, ended.word_topic, ended.urn, complete)
+
+
+class _Contest:
+    """Gibbs runs of which the better half goes on after each round."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        n_components: int,
+        rng: np.random.RandomState,
+        checkpoint: Checkpoint,
+    ):
+        self.problem, self.n_components, self.checkpoint = problem, n_components, checkpoint
+        n_tokens = problem.counts.sum()
+        several = n_tokens <= MANY_TOKENS
+        least, most = SWEEPS
+        least += round(PER_TOPIC * n_components)
+        total = int(np.clip(WORK / max(n_tokens, 1.0), least, max(most, least)))
+        each = round(ROUND * total)
+        # Sweeps of every run until the end of a round, and runs that go on after it.
+        self.rounds = [(total, 1)]
+        if several:
+            self.rounds = [(each, RUNS // 2), (2 * each, 1), (2 * each + round(LAST * total), 1)]
+        self.seeds: list[int] = rng.randint(2**31, size=RUNS if several else 1).tolist()
+        self.round = 0
+        self.runs: list[Chain] = []
+
+    def winner(self) -> tuple[Chain, bool]:
+        """The best run, and whether all was done; after Ctrl-C the best of what there is."""
+        try:
+            tree = self.checkpoint.read("start")
+            if tree is not None:
+                self.round, self.seeds = tree["round"], tree["seeds"]
+            for number, seed in enumerate(self.seeds):
+                own = np.random.RandomState(seed)
+                run = Chain(self.problem.counts, self.n_components, own, self.problem.seeds)
+                if tree is not None:
+                    run.go_on_from(tree["runs"][number])
+                self.runs.append(run)
+            while self.round < len(self.rounds):
+                sweeps, left = self.rounds[self.round]
+                if not all(
+                    run.sweep_to(sweeps, self.problem.n_jobs, self._keep) for run in self.runs
+                ):
+                    return self.runs[0], False
+                self._choose(left)
+        except KeyboardInterrupt:  # between two sweeps
+            if not self.runs:
+                raise
+            return self.runs[0], False
+        return self.runs[0], True
+
+    def _choose(self, left: int) -> None:
+        order = list(range(len(self.runs)))
+        if len(order) > 1:
+            fits = [run.fit() for run in self.runs]
+            order = sorted(order, key=lambda number: -fits[number])[:left]
+        self.runs = [self.runs[i] for i in order]
+        self.seeds = [self.seeds[i] for i in order]
+        self.round += 1
+
+    def _keep(self) -> None:
+        if self.checkpoint.due():
+            runs = [run.tree() for run in self.runs]
+            tree = {"round": self.round, "seeds": self.seeds, "runs": runs}
+            self.checkpoint.write("start", tree)
 
 
 def _floored(beta_T: Array) -> Array:

@@ -7,13 +7,14 @@ that the bound of an iteration is that of the very parameters it leaves behind.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gptm._basics.types import Array
 from gptm.fitted import Reason
-from gptm.inference.em import bound
+from gptm.inference.checkpoint import Checkpoint, Tree, terms_from, terms_tree
+from gptm.inference.em import lower_bound as bound
 from gptm.inference.em import parameter_steps as mstep
 from gptm.inference.em.document_step import Posterior, Prior, Statistics, infer_documents
 from gptm.inference.kernel_evidence import learn_parameters
@@ -285,6 +286,7 @@ def run(
     max_iter: int,
     tol: float,
     after_iteration: Callable[[int, State], bool],
+    checkpoint: Checkpoint,
 ) -> Result:
     """Iterate until the bound rises by less than `tol` of its value, the kernel's parameters included.
 
@@ -292,8 +294,12 @@ def run(
     complete iteration.
     """
     bounds: list[float] = []
+    if (tree := checkpoint.read("em")) is not None:
+        state, bounds = state_from(problem, tree["state"]), tree["bounds"].tolist()
     try:
-        for iteration in range(1, max_iter + 1):
+        for iteration in range(len(bounds) + 1, max_iter + 1):
+            if checkpoint.due():
+                _write(checkpoint, state, bounds)
             state = state._replace(seen=None)  # two views at once would be memory for nothing
             state = advance(problem, state)
             bounds.append(state.bound)
@@ -304,5 +310,39 @@ def run(
                     return Result(state, bounds, "converged")
                 state = state._replace(kernel_due=True)
     except KeyboardInterrupt:
+        if len(bounds) == state.iteration:  # else it came between the two
+            _write(checkpoint, state, bounds)
         return Result(state, bounds, "interrupt")
     return Result(state, bounds, "max_iter")
+
+
+def _write(checkpoint: Checkpoint, state: State, bounds: list[float]) -> None:
+    checkpoint.write("em", {"state": state_tree(state), "bounds": np.array(bounds)})
+
+
+def state_tree(state: State) -> Tree:
+    """All of a state but what follows from the rest: the operator, and its view of the logits."""
+    tree: dict[str, Any] = state._asdict()
+    del tree["operator"], tree["seen"]
+    tree["posterior"] = state.posterior._asdict()
+    tree["terms"] = terms_tree(state.terms)
+    tree["means"] = state.means._asdict() | {"basis": state.means.basis._asdict()}
+    tree["statistics"] = None if state.statistics is None else state.statistics._asdict()
+    return tree
+
+
+def state_from(problem: Problem, tree: Tree) -> State:
+    terms, means, statistics = (
+        terms_from(tree["terms"], problem.terms),
+        tree["means"],
+        tree["statistics"],
+    )
+    known = {
+        "posterior": Posterior(**tree["posterior"]),
+        "terms": terms,
+        "operator": problem.operator if terms is None else terms.operator(),
+        "seen": None,
+        "means": Means(**means | {"basis": Basis(**means["basis"])}),
+        "statistics": None if statistics is None else Statistics(**statistics),
+    }
+    return State(**tree | known)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gptm.fitted import Fitted
+from gptm.inference.checkpoint import Checkpoint, NoCheckpoint
 from gptm.inference.em import loop
 from gptm.inference.mean_solve import dual_coefficients, residuals
 from gptm.inference.problem import Problem
@@ -17,9 +18,17 @@ def run_em(
     max_iter: int,
     tol: float,
     after_iteration: Callable[[int, loop.State], bool],
+    checkpoint: Checkpoint | None = None,
 ) -> Fitted:
     """What EM leaves behind; its topics are point estimates, and there are no draws."""
-    result = loop.run(problem, state, max_iter=max_iter, tol=tol, after_iteration=after_iteration)
+    result = loop.run(
+        problem,
+        state,
+        max_iter=max_iter,
+        tol=tol,
+        after_iteration=after_iteration,
+        checkpoint=checkpoint or NoCheckpoint(),
+    )
     state = loop.normalised(problem, result.state)
     return Fitted(
         components=state.beta_T.T,

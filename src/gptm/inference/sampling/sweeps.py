@@ -12,7 +12,7 @@ import numpy as np
 
 from gptm import _hot
 from gptm.inference.contrasts import centred, contrasts, to_contrasts
-from gptm.inference.em.bound import LOG_2PI
+from gptm.inference.em.lower_bound import LOG_2PI
 from gptm.inference.problem import Problem
 from gptm.inference.sampling.draw_covariances import draw_covariances, residuals
 from gptm.inference.sampling.draw_documents import draw_documents
