@@ -58,6 +58,8 @@ TESTS ?=
 LOWEST := .venv-lowest
 OTHER = .venv-python$(PYTHON:python%=%)
 
+.PHONY: test-lowest test-python
+
 # The oldest version of every dependency that pyproject.toml declares.
 test-lowest:
 	$(PYTHON) -m venv $(LOWEST)
