@@ -50,4 +50,27 @@ bench-scale: $(READY)
 
 clean:
 	find src -name '*.nb[ic]' -delete
-	rm -rf .venv node_modules benchmarks/.venv-peers benchmarks/.splits .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv node_modules .venv-lowest .venv-python* benchmarks/.venv-peers benchmarks/.splits .pytest_cache .mypy_cache .ruff_cache
+
+# TESTS="tests/test_model.py tests/test_cli.py" runs a part of the suite in the two targets below.
+# Each has an environment of its own, and a cache of its own for compiled loops.
+TESTS ?=
+LOWEST := .venv-lowest
+OTHER = .venv-python$(PYTHON:python%=%)
+
+.PHONY: test-lowest test-python
+
+# The oldest version of every dependency that pyproject.toml declares.
+test-lowest:
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python \
+	    --resolution lowest-direct --editable ".[dev]"
+	$(LOWEST)/bin/python tests/lowest_versions.py
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest $(TESTS)
+
+# Another Python with the newest of everything, as in: make test-python PYTHON=3.13
+test-python:
+	python$(PYTHON:python%=%) -m venv $(OTHER)
+	$(OTHER)/bin/python -m pip install --quiet --upgrade --editable ".[dev]"
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OTHER)/numba $(OTHER)/bin/python -m pytest $(TESTS)

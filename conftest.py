@@ -1,6 +1,10 @@
 """What all tests and examples share."""
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("busy machine", deadline=None)  # how long an example takes is not tested
+settings.load_profile("busy machine")
 
 SHORT = {"gptm.inference.sampling.chains.SWEEPS": (40, 40), "gptm.starts.start.SWEEPS": (100, 200)}
 

@@ -16,6 +16,8 @@ from gptm import kernels as k
 
 RECORD = Path(__file__).parent / "golden" / "fits.npz"
 LOOSE = {"rtol": 1e-4, "atol": 1e-6}  # where another processor rounds differently
+# A length-scale learnt anew differs in its last digits, and features of it may then change their signs: other draws.
+ROUNDING_DECIDES = {"chains"}
 
 
 def documents():
@@ -91,6 +93,8 @@ def results(name):
 def test_a_fit_gives_what_it_gave(name):
     with np.load(RECORD) as record:
         same_processor = str(record["processor"]) == processor()
+        if name in ROUNDING_DECIDES and not same_processor:
+            pytest.skip("recorded with another processor or other versions of libraries")
         expected = {
             key.removeprefix(f"{name}."): record[key]
             for key in record

@@ -1,0 +1,165 @@
+"""The README and the docs: their examples run as written, their links lead somewhere, their lines are short."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from gptm import kernels as k
+from gptm.cli.app import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+    *(
+        ROOT / "docs" / f"{n}.md"
+        for n in ("command-line", "effects", "kernels", "model", "reading")
+    ),
+]
+WIDTH = 100
+# Phrases that readers stumbled over; there are plainer words for each.
+STRANGE = [
+    "known are",
+    "is told",
+    "are told",
+    "told of",
+    "mend them",
+    "says nothing of",
+    "hold the truth",
+    "bands hold",
+    "most iterations",
+    "than their sizes say",
+    "unless told",
+]
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+def prose(page):
+    """The lines of a page outside of code blocks, with their numbers."""
+    text = re.sub(
+        r"^```.*?^```",
+        lambda m: "\n" * m[0].count("\n"),
+        page.read_text("utf-8"),
+        flags=re.M | re.S,
+    )
+    return list(enumerate(text.splitlines(), 1))
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), flags=re.M | re.S)
+
+
+def anchors(page):
+    """What links to a page's headings are called."""
+    titles = re.findall(r"^#+ (.*)", page.read_text("utf-8"), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+# What is written
+
+
+@every_page
+def test_lines_are_short(page):
+    long = [n for n, line in prose(page) if len(line) > WIDTH and not line.startswith("|")]
+    assert long == []
+
+
+@every_page
+def test_english_is_plain(page):
+    text = " ".join(line for _, line in prose(page)).lower()
+    assert [phrase for phrase in STRANGE if phrase in text] == []
+
+
+@every_page
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", "\n".join(line for _, line in prose(page))):
+        path, _, anchor = target.partition("#")
+        aim = page.parent / path if path else page
+        assert aim.exists(), target
+        assert not anchor or anchor in anchors(aim), target
+
+
+# What is run
+
+SOURCES = ["Times", "Herald", "Courier", "Post"]
+SUBJECTS = [
+    "climate carbon drought rain forest emissions weather flood",
+    "tax budget income spending deficit revenue treasury bill",
+    "match league goal player season coach stadium cup",
+    "court judge trial verdict lawyer appeal crime police",
+    "film actor director scene music theatre stage award",
+]
+
+
+def news(n, seed):
+    """Articles of four newspapers about five subjects."""
+    rng = np.random.default_rng(seed)
+    mixtures = rng.dirichlet(np.full(len(SUBJECTS), 0.3), size=n)
+    words = [
+        [rng.choice(SUBJECTS[topic].split()) for topic in rng.choice(len(SUBJECTS), 30, p=mixture)]
+        for mixture in mixtures
+    ]
+    return pd.DataFrame(
+        {
+            "id": [f"n{i:04d}" for i in range(n)],
+            "date": pd.date_range("2010-01-01", "2025-12-01", periods=n).strftime("%Y-%m-%d"),
+            "source": rng.choice(SOURCES, n),
+            "title": [" ".join(text[:5]) for text in words],
+            "body": [" ".join(text[5:]) for text in words],
+            "cites": [f"n{i % 7:04d};n{i % 11:04d}" for i in range(n)],
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files that the examples read, and where they write."""
+    news(60, 0).to_csv(tmp_path / "news.csv", index=False)
+    news(10, 1).to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names_in_examples():
+    """What the examples take for granted."""
+    articles = news(40, 2).rename(columns={"source": "author"})
+    links = articles["cites"].str.split(";")
+    df = articles.assign(date=pd.to_datetime(articles["date"]), links=links)
+    X = np.random.default_rng(0).poisson(0.5, (40, 60))
+    return {"X": X, "df": df, "kernel": k.Identity()}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem
+)
+def test_python_examples_run(page, folder):
+    pytest.importorskip("matplotlib").use("Agg")
+    names = names_in_examples()
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec"), names)
+
+
+def commands(page):
+    """The arguments of each `gptm` command, and the file it gets as standard input."""
+    for line in re.sub(r"\\\n", " ", "".join(blocks(page, "sh"))).splitlines():
+        words = shlex.split(line, comments=True)
+        source = words[1] if words[0] == "cat" else None
+        after = words[words.index("gptm") + 1 :]
+        end = next((i for i, word in enumerate(after) if word in ("|", ">")), len(after))
+        yield after[:end], source
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "sh")], ids=lambda page: page.stem
+)
+def test_commands_run(page, folder):
+    for arguments, source in commands(page):
+        stdin = Path(source).read_bytes() if source else None
+        result = CliRunner().invoke(app, arguments, input=stdin)
+        assert result.exit_code == 0, f"{arguments}: {result.stderr}{result.exception}"
