@@ -10,7 +10,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.peers import corpora
-
 from gptm import CTM, base
 from gptm.inference.em import loop as em
 from gptm.inference.em import parameter_steps as mstep

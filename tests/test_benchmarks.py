@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import psutil
 import pytest
+from scipy.sparse import csr_matrix
+
 from benchmarks.peers import (
     cases,
     corpora,
@@ -28,7 +30,6 @@ from benchmarks.peers.__main__ import BENCHMARKS, DATA, expected_minutes, in_tur
 from benchmarks.peers.cases import CASES, LIBRARIES, Case, chosen
 from benchmarks.peers.running import describe, measure, task_of
 from benchmarks.peers.store import Store
-from scipy.sparse import csr_matrix
 
 TINY = Case("tiny", 3, 1, {"gptm": {}, "scikit-learn": {"max_iter": 3}}, 0.1)
 WRITTEN_ELSEWHERE = DATA.parent / "bench"

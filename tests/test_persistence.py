@@ -27,6 +27,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 
 import gptm
+from experiments.jobs import Job, Settings
+from experiments.store import Store
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm._basics.atomic_files import replace_file
@@ -34,8 +36,6 @@ from gptm._hot import padded_rows
 from gptm.files import write_table
 from gptm.kernels.weighted_terms import terms_of
 from gptm.report.page import write_data
-from gptm.reproduce.jobs import Job, Settings
-from gptm.reproduce.store import Store
 from gptm.storage import load_attached
 from gptm.storage.corpus_arrays import pack_column, pack_texts, unpack_column, unpack_texts
 

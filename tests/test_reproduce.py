@@ -15,14 +15,14 @@ import pytest
 from scipy.stats import t
 from typer.testing import CliRunner
 
+from experiments import data, experiments, paper, running, scoring, store, table2, table6, topics
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.judging import Difference, claim_lower, verdict
+from experiments.page import results_page
+from experiments.perplexities import Column, Comparison
+from experiments.tables import markdown, write_table
 from gptm.cli.app import app
 from gptm.cli.session import Session
-from gptm.reproduce import data, experiments, paper, running, scoring, store, table2, table6, topics
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.judging import Difference, claim_lower, verdict
-from gptm.reproduce.page import results_page
-from gptm.reproduce.perplexities import Column, Comparison
-from gptm.reproduce.tables import markdown, write_table
 
 TABLES = ("table2", "table6", "topics")
 

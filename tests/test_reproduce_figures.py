@@ -14,11 +14,11 @@ from scipy.spatial.distance import pdist
 pytest.importorskip("matplotlib")
 
 from checks import check_stationary
-from gptm.reproduce import classification, embeddings, figures, timing
-from gptm.reproduce.data import Documents
-from gptm.reproduce.jobs import Settings
-from gptm.reproduce.perplexities import INFERENCES
-from gptm.reproduce.running import _call
+from experiments import classification, embeddings, figures, timing
+from experiments.data import Documents
+from experiments.jobs import Settings
+from experiments.perplexities import INFERENCES
+from experiments.running import _call
 
 CLASSES = ("apples", "boats", "clocks")
 PER_CLASS = 20

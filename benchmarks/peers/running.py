@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+
 from benchmarks.peers import corpora, scoring
 from benchmarks.peers.cases import THREADS, Case
 from benchmarks.peers.fit import FITTED

@@ -48,9 +48,9 @@ def reproduce(
         raise UsageError(f"--data expects a folder; there is no folder {data}.")
     if Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"--output expects a folder; {output} is a file.")
-    from gptm.reproduce import experiments
-    from gptm.reproduce.command import reproduce as run
-    from gptm.reproduce.jobs import Settings
+    from experiments import experiments
+    from experiments.command import reproduce as run
+    from experiments.jobs import Settings
 
     names = list(experiments.NAMES) if only is None else [name.strip() for name in only.split(",")]
     unknown = sorted(set(names) - set(experiments.NAMES))

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from gptm.reproduce.jobs import Job, Section, Settings
-from gptm.reproduce.paper import TABLE2
-from gptm.reproduce.perplexities import (
+from experiments.jobs import Job, Section, Settings
+from experiments.paper import TABLE2
+from experiments.perplexities import (
     INFERENCES,
     SCORES,
     Column,
@@ -16,7 +16,7 @@ from gptm.reproduce.perplexities import (
     changes_in_words,
     choices,
 )
-from gptm.reproduce.scoring import (
+from experiments.scoring import (
     CTM_VARIANT,
     Score,
     Variant,
@@ -26,7 +26,7 @@ from gptm.reproduce.scoring import (
     neighbour_correlations,
     paper_variant,
 )
-from gptm.reproduce.tables import write_table
+from experiments.tables import write_table
 
 _CTM = Column("CTM", CTM_VARIANT, "ctm")
 _HOW = ("identity", "shared", "free")

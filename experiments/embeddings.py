@@ -15,15 +15,15 @@ from scipy.linalg import helmert
 from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
+from experiments import figures, gplvm
+from experiments.data import Documents, available, load_set
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.judging import Difference, verdict
+from experiments.perplexities import INFERENCES
+from experiments.scoring import CTM_VARIANT, N_TOPICS, Variant, fitted, paper_variant
+from experiments.tables import write_table
 from gptm._basics.types import Array
 from gptm.model import GPTM as TopicModel
-from gptm.reproduce import figures, gplvm
-from gptm.reproduce.data import Documents, available, load_set
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.judging import Difference, verdict
-from gptm.reproduce.perplexities import INFERENCES
-from gptm.reproduce.scoring import CTM_VARIANT, N_TOPICS, Variant, fitted, paper_variant
-from gptm.reproduce.tables import write_table
 
 TITLES = {"dif100": "Dif100", "asrs3": "ASRS3"}
 LABELLED = (10, 100, None)  # None: all documents

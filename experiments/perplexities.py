@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gptm.reproduce.jobs import Claim
-from gptm.reproduce.judging import Difference, claim_lower
-from gptm.reproduce.paper import Reported
-from gptm.reproduce.scoring import Variant, fold_key
-from gptm.reproduce.tables import write_table
+from experiments.jobs import Claim
+from experiments.judging import Difference, claim_lower
+from experiments.paper import Reported
+from experiments.scoring import Variant, fold_key
+from experiments.tables import write_table
 
 SCORES = {
     "conditional": "eq. 24",

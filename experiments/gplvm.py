@@ -53,7 +53,7 @@ def embed(counts: csr_matrix, n_components: int = 2) -> Latent:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_matrix
-    >>> from gptm.reproduce.gplvm import embed
+    >>> from experiments.gplvm import embed
     >>> counts = csr_matrix(np.repeat([[3, 2, 0, 0], [0, 0, 2, 3]], 5, axis=0))
     >>> X = embed(counts, 1).X
     >>> X.shape, bool((X[:5].min() > X[5:].max()) or (X[:5].max() < X[5:].min()))

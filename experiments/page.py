@@ -6,10 +6,10 @@ from typing import get_args
 
 import pandas as pd
 
+from experiments.data import Documents
+from experiments.jobs import Section, Settings, Verdict
+from experiments.tables import markdown
 from gptm import __version__
-from gptm.reproduce.data import Documents
-from gptm.reproduce.jobs import Section, Settings, Verdict
-from gptm.reproduce.tables import markdown
 
 
 def results_page(

@@ -8,13 +8,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
-from gptm._basics.types import Array
-from gptm.metrics import npmi_coherence, top_words
-from gptm.reproduce.data import available, load_set
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.judging import Difference, verdict
-from gptm.reproduce.perplexities import INFERENCES
-from gptm.reproduce.scoring import (
+from experiments.data import available, load_set
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.judging import Difference, verdict
+from experiments.perplexities import INFERENCES
+from experiments.scoring import (
     CTM_VARIANT,
     Variant,
     best,
@@ -22,7 +20,9 @@ from gptm.reproduce.scoring import (
     paper_variant,
     tuning_jobs,
 )
-from gptm.reproduce.tables import write_table
+from experiments.tables import write_table
+from gptm._basics.types import Array
+from gptm.metrics import npmi_coherence, top_words
 
 CORPUS = "news100"
 N_TOPICS = 10  # as many as there are newsgroups; the paper does not say, and shows six

@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from experiments import data, experiments
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.page import results_page
+from experiments.running import run_jobs
+from experiments.store import Store
 from gptm.cli.session import INTERRUPTED, OK, Session
-from gptm.reproduce import data, experiments
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.page import results_page
-from gptm.reproduce.running import run_jobs
-from gptm.reproduce.store import Store
 
 PAGE = "RESULTS.md"
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from experiments import data
+from experiments.jobs import Job, Settings
 from gptm import __version__
 from gptm._basics.atomic_files import replace_file
-from gptm.reproduce import data
-from gptm.reproduce.jobs import Job, Settings
 
-_PACKAGE = "gptm.reproduce"
+_PACKAGE = "experiments"
 
 
 class Store:

@@ -13,10 +13,9 @@ import pandas as pd
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
-from gptm._basics.types import Array
-from gptm.reproduce import figures, gplvm
-from gptm.reproduce.data import Documents, load_set
-from gptm.reproduce.embeddings import (
+from experiments import figures, gplvm
+from experiments.data import Documents, load_set
+from experiments.embeddings import (
     TITLES,
     corpora,
     draw_labelled,
@@ -27,11 +26,12 @@ from gptm.reproduce.embeddings import (
     spread,
     without_common,
 )
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.judging import Difference, claim_lower
-from gptm.reproduce.perplexities import INFERENCES
-from gptm.reproduce.scoring import CTM_VARIANT, N_TOPICS
-from gptm.reproduce.tables import write_table
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.judging import Difference, claim_lower
+from experiments.perplexities import INFERENCES
+from experiments.scoring import CTM_VARIANT, N_TOPICS
+from experiments.tables import write_table
+from gptm._basics.types import Array
 
 MODELS = {
     "ctm": "CTM (λ)",

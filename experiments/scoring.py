@@ -13,13 +13,13 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn.model_selection import KFold
 
+from experiments.data import Documents, available, load_set
+from experiments.jobs import Job, Settings
 from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm._basics.parallel import single_threaded_blas
 from gptm.model import GPTM as TopicModel
 from gptm.prediction.new_documents import held_out_bounds
-from gptm.reproduce.data import Documents, available, load_set
-from gptm.reproduce.jobs import Job, Settings
 
 Inference = Literal["map", "sampling"]
 Score = Literal["conditional", "joint", "completion_50"]

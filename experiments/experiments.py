@@ -3,7 +3,7 @@
 import importlib
 from typing import cast
 
-from gptm.reproduce.jobs import Experiment
+from experiments.jobs import Experiment
 
 NAMES = ("table2", "table6", "topics", "embeddings", "classification", "timing")
 
@@ -16,4 +16,4 @@ def load(name: str) -> Experiment:
     >>> load("table2").jobs.__doc__
     'All folds of all models on all sets.'
     """
-    return cast(Experiment, importlib.import_module(f"gptm.reproduce.{name}"))
+    return cast(Experiment, importlib.import_module(f"experiments.{name}"))

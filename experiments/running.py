@@ -10,10 +10,10 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from experiments.jobs import Job, Settings
+from experiments.store import Store
 from gptm.cli.progress_bars import bar
 from gptm.cli.session import Session
-from gptm.reproduce.jobs import Job, Settings
-from gptm.reproduce.store import Store
 
 
 def run_jobs(session: Session, jobs: list[Job], store: Store, settings: Settings) -> None:

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gptm.reproduce.jobs import Job, Section, Settings
-from gptm.reproduce.paper import TABLE2, TABLE6
-from gptm.reproduce.perplexities import (
+from experiments.jobs import Job, Section, Settings
+from experiments.paper import TABLE2, TABLE6
+from experiments.perplexities import (
     INFERENCES,
     SCORES,
     Column,
@@ -17,7 +17,7 @@ from gptm.reproduce.perplexities import (
     changes_in_words,
     choices,
 )
-from gptm.reproduce.scoring import (
+from experiments.scoring import (
     Score,
     Variant,
     corpora,
@@ -26,7 +26,7 @@ from gptm.reproduce.scoring import (
     paper_variant,
     tuning_jobs,
 )
-from gptm.reproduce.tables import write_table
+from experiments.tables import write_table
 
 _CLAIMS = {
     "a learnt topic covariance alone helps: KI is below SI-KI": (("KI", "SI-KI"),),
