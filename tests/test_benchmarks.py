@@ -19,17 +19,17 @@ from benchmarks.peers import (
     inside,
     measuring,
     report,
+    results,
     roofline,
     running,
     scoring,
     summary,
     tables,
 )
-from benchmarks.peers import store as store_module
 from benchmarks.peers.__main__ import BENCHMARKS, DATA, expected_minutes, in_turn, main
 from benchmarks.peers.cases import CASES, LIBRARIES, Case, chosen
+from benchmarks.peers.results import PeerResults
 from benchmarks.peers.running import describe, measure, task_of
-from benchmarks.peers.store import Store
 
 TINY = Case("tiny", 3, 1, {"gptm": {}, "scikit-learn": {"max_iter": 3}}, 0.1)
 WRITTEN_ELSEWHERE = DATA.parent / "bench"
@@ -68,8 +68,8 @@ def runs(split_path):
 
 @pytest.fixture
 def store(runs, tmp_path):
-    store = Store(tmp_path / "results" / "peers.json")
-    store.machine = measuring.machine()
+    store = PeerResults(tmp_path / "results" / "peers.jsonl")
+    store.set_machine(measuring.machine())
     for run in runs:
         store.add(run)
     return store
@@ -272,9 +272,9 @@ class TestRuns:
         )
 
 
-class TestStore:
+class TestResults:
     def test_what_was_run_is_known_after_a_restart(self, store, runs):
-        again = Store(store.path)
+        again = PeerResults(store.path)
         assert again.runs == runs
         assert again.machine == store.machine
         assert again.has(task_of(TINY, "gptm", 0))
@@ -285,7 +285,7 @@ class TestStore:
 
     def test_a_repeated_run_takes_the_place_of_the_first(self, store):
         store.add(store.runs[0] | {"ppl": 1.0})
-        assert Store(store.path).runs[0]["ppl"] == 1.0
+        assert PeerResults(store.path).runs[0]["ppl"] == 1.0
         assert len(store.runs) == 2
 
 
@@ -391,7 +391,7 @@ class TestReport:
         ]
 
     def test_the_readme_tells_the_results(self):
-        store = Store(BENCHMARKS / "results" / "peers.json")
+        store = PeerResults(BENCHMARKS / "results" / "peers.jsonl")
         if not store.runs:
             pytest.skip("nothing was measured yet")
         text = (BENCHMARKS / "README.md").read_text()
@@ -406,7 +406,7 @@ class TestCommandLine:
             chosen("lda", LIBRARIES, "library")
 
     def test_missing_data_end_it_with_the_reason(self, tmp_path, capsys):
-        places = ["--data", tmp_path, "--splits", tmp_path, "--results", tmp_path / "peers.json"]
+        places = ["--data", tmp_path, "--splits", tmp_path, "--results", tmp_path / "peers.jsonl"]
         wanted = ["--cases", "quarter-20", "--only", "gptm"]
         assert main([str(part) for part in wanted + places]) == 1
         assert "Pass the folder that holds it with --data" in capsys.readouterr().err
@@ -439,7 +439,7 @@ class TestInside:
         assert json.dumps(found)
 
 
-@pytest.mark.parametrize("module", [cases, report, store_module, summary, tables])
+@pytest.mark.parametrize("module", [cases, report, results, summary, tables])
 def test_examples_in_docstrings(module):
     found = doctest.testmod(module)
     assert found.attempted > 0

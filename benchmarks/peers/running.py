@@ -17,7 +17,7 @@ from benchmarks.peers import corpora, scoring
 from benchmarks.peers.cases import THREADS, Case
 from benchmarks.peers.fit import FITTED
 from benchmarks.peers.measuring import tree_memory
-from benchmarks.peers.store import Run
+from benchmarks.peers.results import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_EVERY = 0.25  # seconds, at the memory of the processes

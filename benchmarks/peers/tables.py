@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.peers.cases import CASES, OURS
-from benchmarks.peers.store import Run
+from benchmarks.peers.results import Run
 from benchmarks.peers.summary import Standing, good_runs, inference, memory_budget, standing
 
 # What gptm should reach; ratios as in the tables.
