@@ -37,12 +37,12 @@ def results_page(
 
 def _how(settings: Settings) -> str:
     quick = " This is a quick run: few documents, folds and values; its numbers mean little."
-    command = f"gptm reproduce --seed {settings.seed}"
+    command = f"python -m experiments --seed {settings.seed}"
     command += f"{' --data FOLDER' if settings.data else ''}{' --quick' if settings.quick else ''}"
     return (
         "Section 4 of Agovic & Banerjee, *Gaussian Process Topic Models* (UAI 2010), by "
-        f"`{command}` with gptm {__version__}.{quick if settings.quick else ''} All of this page is written by that "
-        "command from the results in `results.json`; tables are in `tables/` as CSV too, figures in `figures/`."
+        f"`{command}` with gptm {__version__}.{quick if settings.quick else ''} That command writes all of this page "
+        "from the results in `results.jsonl`; tables are in `tables/` as CSV too, figures in `figures/`."
     )
 
 

@@ -27,8 +27,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 
 import gptm
-from experiments.jobs import Job, Settings
-from experiments.store import Store
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm._basics.atomic_files import replace_file
@@ -546,18 +544,10 @@ def test_a_new_model_replaces_the_old_file(saved, models):
 # Files of any kind
 
 
-def put(folder, name):
-    settings, job = Settings(), Job("double/3", put, {})
-    store = Store(folder, [job], settings)
-    store.path = lambda key: folder / name
-    store.put(job.key, {"twice": 6})
-
-
 WRITERS = {
     "bytes": lambda folder, name: replace_file(folder / name, b"new"),
     "table": lambda folder, name: write_table(METADATA, folder / name, "csv"),
     "page": lambda folder, name: write_data({"topics": []}, folder / name),
-    "result": put,
 }
 
 
