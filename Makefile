@@ -48,7 +48,7 @@ bench: $(READY)
 bench-scale: $(READY)
 	$(BIN)/python -m benchmarks.scale $(BENCH)
 
-# The paper's experiments; see experiments/README.md. QUICK=1 takes a minute or two.
+# The paper's experiments; see experiments/README.md. QUICK=1 is a first look at them.
 reproduce: $(READY)
 	$(BIN)/python -m experiments $(if $(filter-out 0,$(QUICK)),--quick) $(if $(DATA),--data "$(DATA)") \
 		$(if $(OUT),--out "$(OUT)") $(if $(ONLY),--only "$(ONLY)")

@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="few documents, folds and values: a minute or two; the numbers mean little",
+        help="few documents, folds and values, for a first look; the numbers mean little",
     )
     parser.add_argument("--seed", type=int, default=0, help="(default: %(default)s)")
     parser.add_argument(

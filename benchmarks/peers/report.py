@@ -1,5 +1,6 @@
 """Tables into the README between two marks, and pictures beside the results."""
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from benchmarks.peers import tables
 from benchmarks.peers.drawing import draw
 from benchmarks.peers.results import PeerResults, Run
 
+LINE = 100  # characters of a line of text
 BEGIN, END = "<!-- peers: written by a command, begin -->", "<!-- peers: end -->"
 
 
@@ -42,16 +44,17 @@ def section(results: PeerResults, picture: str) -> str:
         circumstances(results),
         f"![Perplexity against seconds](results/{picture})",
         tables.quality_table(results.runs),
-        "Mixtures of new documents, from half of their words:",
+        "### Mixtures of new documents",
+        "Mixtures are inferred from half of the words of each document.",
         tables.inference_table(results.runs),
     ]
     if results.inside:
-        parts += ["gptm alone:", tables.inside_tables(results.inside)]
-    parts += ["What gptm should reach:", tables.targets_table(results.runs, results.inside)]
+        parts += ["### gptm alone", tables.inside_tables(results.inside)]
+    parts += ["### Targets", tables.targets_table(results.runs, results.inside)]
     failed = [run for run in results.runs if "error" in run]
     if failed:
         rows = [[run["case"], run["library"], str(run["seed"]), run["error"]] for run in failed]
-        parts += ["Runs that failed:", tables.table(["case", "library", "seed", "error"], rows)]
+        parts += ["### Runs that failed", tables.table(["case", "library", "seed", "error"], rows)]
     return "\n\n".join(parts)
 
 
@@ -62,11 +65,12 @@ def circumstances(results: PeerResults) -> str:
     load = max(run["load"][0] for run in runs)
     hours = sum(run.get("minutes_in_all", 0.0) for run in runs) / 60
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return (
+    sentences = (
         f"{machine['processor']}, {machine['threads']} threads, {machine['memory_mb'] / 1024:.0f} GB, {when}. "
-        f"{_versions(runs)}. Load before a run: at most {load:.1f}. "
+        f"{_versions(runs)}. Load of the machine before a run: at most {load:.1f}. "
         f"{len(runs)} fits took {hours:.1f} hours, scoring included."
     )
+    return textwrap.fill(sentences, LINE, break_on_hyphens=False)
 
 
 def _versions(runs: list[Run]) -> str:

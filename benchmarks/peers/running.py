@@ -170,5 +170,5 @@ def describe(run: Run) -> str:
         return f"{head} {run['error']}"
     return (
         f"{head} ppl {run['ppl']:7.1f}  own {run['own']:7.1f}  npmi {run['npmi']:.3f}  {run['seconds']:7.2f} s "
-        f"({run['cpu']:.2f} s of processors)  {run['memory_mb']['peak']:.0f} MB"
+        f"({run['cpu']:.2f} s of CPU)  {run['memory_mb']['peak']:.0f} MB"
     )
