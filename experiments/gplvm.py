@@ -83,7 +83,7 @@ def fit_gram(S: Array, p: int, n_components: int) -> Latent:
             return -value / (D * p), -slope / (D * p)
 
         bounds = [BOUNDS] * 3 + [(None, None)] * (D * n_components)
-        found = minimize(
+        optimum = minimize(
             loss,
             start,
             jac=True,
@@ -91,14 +91,14 @@ def fit_gram(S: Array, p: int, n_components: int) -> Latent:
             bounds=bounds,
             options={"maxiter": MAX_ITER, "ftol": TOLERANCE, "gtol": 0.0, "maxcor": 20},
         )
-    variance, length_scale, noise = np.exp(found.x[:3])
+    variance, length_scale, noise = np.exp(optimum.x[:3])
     return Latent(
-        found.x[3:].reshape(D, n_components),
+        optimum.x[3:].reshape(D, n_components),
         float(variance),
         float(length_scale),
         float(noise),
-        float(-found.fun * D * p),
-        int(found.nit),
+        float(-optimum.fun * D * p),
+        int(optimum.nit),
     )
 
 

@@ -253,11 +253,11 @@ def scores(
     direction of topics; then it is left out.
     """
     X, nothing = documents.counts[test], pd.DataFrame({"label": [None] * len(test)})
-    found = _paper_scores(model, X, nothing)
+    perplexities = _paper_scores(model, X, nothing)
     for share in shares:
         name = f"completion_{100 * share:.0f}"
-        found[name] = model.perplexity(X, metadata=nothing, observed=share)
-    return {name: value for name, value in found.items() if 0.0 < value < np.inf}
+        perplexities[name] = model.perplexity(X, metadata=nothing, observed=share)
+    return {name: value for name, value in perplexities.items() if 0.0 < value < np.inf}
 
 
 def _paper_scores(model: TopicModel, X: csr_matrix, metadata: pd.DataFrame) -> dict[str, float]:

@@ -9,10 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import psutil
 import pytest
 from scipy.sparse import csr_matrix
 
+from benchmarks import scale, side_information, simulated
 from benchmarks.peers import (
     cases,
     corpora,
@@ -30,6 +32,7 @@ from benchmarks.peers.__main__ import BENCHMARKS, DATA, expected_minutes, in_tur
 from benchmarks.peers.cases import CASES, LIBRARIES, Case, chosen
 from benchmarks.peers.results import PeerResults
 from benchmarks.peers.running import describe, measure, task_of
+from job_store import Store
 
 TINY = Case("tiny", 3, 1, {"gptm": {}, "scikit-learn": {"max_iter": 3}}, 0.1)
 WRITTEN_ELSEWHERE = DATA.parent / "bench"
@@ -444,3 +447,64 @@ def test_examples_in_docstrings(module):
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0
+
+
+class TestResuming:
+    """Benchmarks measure what their results do not have, and no more."""
+
+    def test_side_information_fits_the_models_that_are_left(self, tmp_path, monkeypatch):
+        options = SimpleNamespace(seeds=2, inference="sampling", again=False)
+        fitted = []
+        frame = pd.DataFrame({"label": [None] * 10})
+        monkeypatch.setattr(side_information, "read", lambda *_: (["tea", "pot"] * 5, frame))
+        monkeypatch.setattr(side_information, "describe", str)
+        monkeypatch.setattr(
+            side_information,
+            "scored",
+            lambda model, *_: fitted.append(type(model).__name__) or {"perplexity": [1.0]},
+        )
+        kept = Store(tmp_path / "results.jsonl")
+        kept.put("sotu/CTM/seed 0", {"perplexity": [2.0]})
+        keys = side_information.run(kept, "no folder", "sotu", options)
+        assert fitted == ["GPTM", "CTM", "GPTM"]
+        assert len(keys) == 4
+        assert kept.get("sotu/CTM/seed 0") == {"perplexity": [2.0]}
+        monkeypatch.setattr(side_information, "read", None)  # nothing to read for
+        assert side_information.run(kept, "no folder", "sotu", options) == keys
+
+    def test_every_kept_result_is_of_a_case(self):
+        for inference in ("sampling", "variational"):
+            path = BENCHMARKS / "results" / f"side_information_{inference}.jsonl"
+            for key, row in Store(path).results().items():
+                assert key == f"{row['case']}/{row['model']}/seed {row['seed']}"
+                assert row["model"] in side_information.CASES[row["case"]].models()
+
+    def test_simulated_corpora_are_judged_once(self, tmp_path, monkeypatch, capsys):
+        judged = []
+        monkeypatch.setattr(simulated, "RESULTS", tmp_path / "results.jsonl")
+        monkeypatch.setattr(
+            simulated,
+            "judge",
+            lambda seed, words, options: judged.append(seed) or {"seed": seed, "words": words},
+        )
+        for n_corpora in ("1", "2"):
+            monkeypatch.setattr(sys, "argv", ["simulated", "--corpora", n_corpora, "--words", "40"])
+            simulated.main()
+        assert judged == [0, 1]
+        assert "40" in capsys.readouterr().out
+
+    def test_cases_of_growth_run_once_unless_asked_again(self, tmp_path, monkeypatch, capsys):
+        run = []
+        monkeypatch.setattr(scale, "RESULTS", tmp_path / "results.jsonl")
+        monkeypatch.setattr(
+            scale, "run_alone", lambda name, options: run.append(name) or {"case": name}
+        )
+        for more in ([], [], ["--again"]):
+            monkeypatch.setattr(sys, "argv", ["scale", "smooth-3000", *more])
+            scale.main()
+        assert run == ["smooth-3000"] * 2
+        assert capsys.readouterr().out.count("smooth-3000") == 3
+
+    def test_a_fit_of_one_iteration_has_no_time_per_iteration(self):
+        assert scale.rounded(np.nan, 1) is None
+        assert scale.rounded(1.26, 1) == 1.3
