@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
-from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm._basics.printed_table import print_table
+from gptm.corpus import Corpus
+from gptm.model import CTM, GPTM
 
 N_TOPICS = 20
 MIN_WORDS = 20  # of a paragraph
