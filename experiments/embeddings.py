@@ -23,7 +23,7 @@ from experiments.perplexities import INFERENCES
 from experiments.scoring import CTM_VARIANT, N_TOPICS, Variant, fitted, paper_variant
 from experiments.tables import write_table
 from gptm._basics.types import Array
-from gptm.model import GPTM as TopicModel
+from gptm.model import GPTM
 
 TITLES = {"dif100": "Dif100", "asrs3": "ASRS3"}
 LABELLED = (10, 100, None)  # None: all documents
@@ -156,14 +156,15 @@ def hide_labels(documents: Documents, labelled: np.ndarray) -> Documents:
     return documents._replace(labels=labels)
 
 
-def fit_everyone(variant: Variant, hidden: Documents, seed: int) -> TopicModel:
+def fit_everyone(variant: Variant, hidden: Documents, seed: int) -> GPTM:
     """A model of the words of all documents and of the labels that `hide_labels` left."""
     return fitted(variant, hidden, np.arange(len(hidden.labels)), seed)
 
 
-def places_of(model: TopicModel) -> Array:
-    """(D, K - 1) F, or lambda where there is no kernel."""
-    return without_common(getattr(model, "doc_means_", model.doc_logits_))
+def places_of(model: GPTM) -> Array:
+    """(D, K - 1) F, or lambda where there is no kernel, as F is zero then."""
+    has_kernel = getattr(model, "kernel_", None) is not None
+    return without_common(model.doc_means_ if has_kernel else model.doc_logits_)
 
 
 def without_common(logits: Array) -> Array:

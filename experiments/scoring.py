@@ -18,7 +18,6 @@ from experiments.jobs import Job, Settings
 from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm._basics.parallel import single_threaded_blas
-from gptm.model import GPTM as TopicModel
 from gptm.prediction.new_documents import held_out_bounds
 
 Inference = Literal["map", "sampling"]
@@ -234,7 +233,7 @@ def fitted(
     seed: int,
     parameters: Mapping[str, float] | None = None,
     n_topics: int = N_TOPICS,
-) -> TopicModel:
+) -> GPTM:
     """A model of some of the documents with their labels."""
     X, labels = documents.counts[train], pd.DataFrame({"label": documents.labels[train]})
     model = make_model(variant, seed, parameters, n_topics)
@@ -245,7 +244,7 @@ def fitted(
 
 
 def scores(
-    model: TopicModel, documents: Documents, test: np.ndarray, shares: tuple[float, ...]
+    model: GPTM, documents: Documents, test: np.ndarray, shares: tuple[float, ...]
 ) -> dict[str, float]:
     """Perplexities of test documents, whose labels the model does not see.
 
@@ -260,7 +259,7 @@ def scores(
     return {name: value for name, value in perplexities.items() if 0.0 < value < np.inf}
 
 
-def _paper_scores(model: TopicModel, X: csr_matrix, metadata: pd.DataFrame) -> dict[str, float]:
+def _paper_scores(model: GPTM, X: csr_matrix, metadata: pd.DataFrame) -> dict[str, float]:
     """`perplexity` of both kinds, "conditional" and "joint": one search for F_*, which takes most of the time."""
     with single_threaded_blas():
         cross = model.fitted_.bound.cross(model._read_new(X, metadata, X), joint=True)
