@@ -14,7 +14,7 @@ import psutil
 import pytest
 from scipy.sparse import csr_matrix
 
-from benchmarks import scale, side_information, simulated
+from benchmarks import profile_fit, scale, side_information, simulated
 from benchmarks.peers import (
     cases,
     corpora,
@@ -447,6 +447,11 @@ def test_examples_in_docstrings(module):
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_the_parts_of_a_fit_that_are_timed_exist():
+    for owner, name in profile_fit.PARTS.values():
+        assert callable(getattr(owner, name))
 
 
 class TestResuming:
