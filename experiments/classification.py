@@ -13,10 +13,9 @@ import pandas as pd
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
-from gptm._basics.types import Array
-from gptm.reproduce import figures, gplvm
-from gptm.reproduce.data import Documents, load_set
-from gptm.reproduce.embeddings import (
+from experiments import figures, gplvm
+from experiments.data import Documents, load_set
+from experiments.embeddings import (
     TITLES,
     corpora,
     draw_labelled,
@@ -27,11 +26,12 @@ from gptm.reproduce.embeddings import (
     spread,
     without_common,
 )
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.judging import Difference, claim_lower
-from gptm.reproduce.perplexities import INFERENCES
-from gptm.reproduce.scoring import CTM_VARIANT, N_TOPICS
-from gptm.reproduce.tables import write_table
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.judging import Difference, claim_lower
+from experiments.perplexities import INFERENCES
+from experiments.scoring import CTM_VARIANT, N_TOPICS
+from experiments.tables import write_table
+from gptm._basics.types import Array
 
 MODELS = {
     "ctm": "CTM (λ)",
@@ -60,15 +60,15 @@ def n_draws(settings: Settings) -> int:
 
 def jobs(settings: Settings) -> list[Job]:
     """One for each set, model and draw of labels; all draws at once for GPLVM, whose embedding they share."""
-    found = []
+    listed = []
     for corpus in corpora(settings):
         draws = list(range(n_draws(settings)))
         for model in MODELS:
             for group in [draws] if model == "gplvm" else [[draw] for draw in draws]:
                 key = f"figure2/{corpus}/{model}/{group[0]}"
                 chosen = {"corpus": corpus, "model": model, "draws": group}
-                found.append(Job(key, measure, chosen, cost=SECONDS[model]))
-    return found
+                listed.append(Job(key, measure, chosen, cost=SECONDS[model]))
+    return listed
 
 
 def measure(settings: Settings, corpus: str, model: str, draws: list[int]) -> dict[str, Any]:
@@ -89,18 +89,18 @@ def measure(settings: Settings, corpus: str, model: str, draws: list[int]) -> di
 
 
 def error_of(
-    model: str, documents: Documents, known: np.ndarray, seed: int, places: Array | None = None
+    model: str, documents: Documents, labelled: np.ndarray, seed: int, places: Array | None = None
 ) -> float:
-    """Share of documents, of those whose label is not known, that are taken for another class."""
-    predicted = predict(model, hide_labels(documents, known), seed, places)
-    return float((predicted != documents.labels[~known]).mean())
+    """Share of the documents whose label the model does not see that are taken for another class."""
+    predicted = predict(model, hide_labels(documents, labelled), seed, places)
+    return float((predicted != documents.labels[~labelled]).mean())
 
 
 # What sees no label of a test document.
 
 
 def predict(model: str, hidden: Documents, seed: int, places: Array | None = None) -> np.ndarray:
-    """Labels for the documents that have none, from an embedding, or from places that are known already."""
+    """Labels for the documents that have none, from an embedding, or from places that are there already."""
     return classify(embed(model, hidden, seed) if places is None else places, hidden.labels, seed)
 
 
@@ -130,14 +130,14 @@ def classify(places: Array, labels: np.ndarray, seed: int) -> np.ndarray:
     >>> classify(places, np.array(["a", "a", None, "b", "b", None], dtype=object), seed=0)
     array(['a', 'b'], dtype='<U1')
     """
-    known = np.array([label is not None for label in labels])
-    own = labels[known].astype(str)
+    labelled = np.array([label is not None for label in labels])
+    own = labels[labelled].astype(str)
     centred = places - places.mean(0)
     scaled = centred / np.sqrt((centred**2).mean())
     least = int(np.unique(own, return_counts=True)[1].min())
     folds = StratifiedKFold(min(N_FOLDS, least), shuffle=True, random_state=seed)
-    search = GridSearchCV(SVC(kernel="rbf"), GRID, cv=folds).fit(scaled[known], own)
-    return np.asarray(search.predict(scaled[~known]))
+    search = GridSearchCV(SVC(kernel="rbf"), GRID, cv=folds).fit(scaled[labelled], own)
+    return np.asarray(search.predict(scaled[~labelled]))
 
 
 # Presentation.

@@ -53,7 +53,7 @@ def embed(counts: csr_matrix, n_components: int = 2) -> Latent:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_matrix
-    >>> from gptm.reproduce.gplvm import embed
+    >>> from experiments.gplvm import embed
     >>> counts = csr_matrix(np.repeat([[3, 2, 0, 0], [0, 0, 2, 3]], 5, axis=0))
     >>> X = embed(counts, 1).X
     >>> X.shape, bool((X[:5].min() > X[5:].max()) or (X[:5].max() < X[5:].min()))
@@ -83,7 +83,7 @@ def fit_gram(S: Array, p: int, n_components: int) -> Latent:
             return -value / (D * p), -slope / (D * p)
 
         bounds = [BOUNDS] * 3 + [(None, None)] * (D * n_components)
-        found = minimize(
+        optimum = minimize(
             loss,
             start,
             jac=True,
@@ -91,14 +91,14 @@ def fit_gram(S: Array, p: int, n_components: int) -> Latent:
             bounds=bounds,
             options={"maxiter": MAX_ITER, "ftol": TOLERANCE, "gtol": 0.0, "maxcor": 20},
         )
-    variance, length_scale, noise = np.exp(found.x[:3])
+    variance, length_scale, noise = np.exp(optimum.x[:3])
     return Latent(
-        found.x[3:].reshape(D, n_components),
+        optimum.x[3:].reshape(D, n_components),
         float(variance),
         float(length_scale),
         float(noise),
-        float(-found.fun * D * p),
-        int(found.nit),
+        float(-optimum.fun * D * p),
+        int(optimum.nit),
     )
 
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gptm.reproduce.jobs import Job, Section, Settings
-from gptm.reproduce.paper import TABLE2, TABLE6
-from gptm.reproduce.perplexities import (
+from experiments.jobs import Job, Section, Settings
+from experiments.paper import TABLE2, TABLE6
+from experiments.perplexities import (
     INFERENCES,
     SCORES,
     Column,
@@ -17,7 +17,7 @@ from gptm.reproduce.perplexities import (
     changes_in_words,
     choices,
 )
-from gptm.reproduce.scoring import (
+from experiments.scoring import (
     Score,
     Variant,
     corpora,
@@ -26,7 +26,7 @@ from gptm.reproduce.scoring import (
     paper_variant,
     tuning_jobs,
 )
-from gptm.reproduce.tables import write_table
+from experiments.tables import write_table
 
 _CLAIMS = {
     "a learnt topic covariance alone helps: KI is below SI-KI": (("KI", "SI-KI"),),
@@ -95,25 +95,25 @@ def _variant(inference: str, kernel: Any, covariance: Any, score: Score | None) 
 def jobs(settings: Settings) -> list[Job]:
     """All folds of all variants on all sets, and the identity at several scales."""
     variants = dict.fromkeys(column.variant for part in _parts() for column in part.columns)
-    found: dict[str, Job] = {}
+    by_key: dict[str, Job] = {}
     for corpus in corpora(settings):
         scales = tuning_jobs(corpus, _SCALED, settings)
         folds = [job for variant in variants for job in fold_jobs(corpus, variant, settings)]
-        found |= {job.key: job for job in (*scales, *folds)}
-    return list(found.values())
+        by_key |= {job.key: job for job in (*scales, *folds)}
+    return list(by_key.values())
 
 
 def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings) -> Section:
     """A table for each inference and score, and what eq. 23 makes of the scale of the kernel."""
     sets, folds = corpora(settings), n_folds(settings)
     text, claims = [_INTRODUCTION.format(folds=folds)], []
-    found_under: dict[str, Comparison] = {}
+    comparisons: dict[str, Comparison] = {}
     for part in _parts():
-        found = Comparison.of(results, part.columns, part.score, sets, folds)
+        comparison = Comparison.of(results, part.columns, part.score, sets, folds)
         under, density = part.under, part.score == "joint"
         text += [
             f"### {under[0].upper()}{under[1:]}",
-            found.write(out, part.name, TABLE6 if density else None),
+            comparison.write(out, part.name, TABLE6 if density else None),
         ]
         if part.unit:
             text.append(_UNIT)
@@ -126,14 +126,14 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
             continue
         text += [
             "Differences within folds, mean ± standard error; * beyond noise:",
-            found.write_differences(out, f"{part.name}-differences", _PAIRS),
+            comparison.write_differences(out, f"{part.name}-differences", _PAIRS),
         ]
-        found_under[under] = found
-        claims += [found.claim(what, under, *pairs) for what, pairs in _CLAIMS.items()]
+        comparisons[under] = comparison
+        claims += [comparison.claim(what, under, *pairs) for what, pairs in _CLAIMS.items()]
     scales = _scales(results, settings)
     text += ["### Eq. 23 and the scale of the kernel", _density(scales)]
     text.append(write_table(out, "table6-scale", scales))
-    summary = f"{_falling(scales)}. {changes_in_words(found_under, str)}"
+    summary = f"{_falling(scales)}. {changes_in_words(comparisons, str)}"
     return Section("Table 6: variants of GPTM", "\n\n".join(text), tuple(claims), summary)
 
 

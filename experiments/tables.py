@@ -16,7 +16,7 @@ def markdown(table: pd.DataFrame) -> str:
     | CTM | 0.125 |
     """
     right = [pd.api.types.is_numeric_dtype(table[name]) for name in table]
-    marks = ["---:" if one else ":---" for one in right]
+    marks = ["---:" if is_number else ":---" for is_number in right]
     rows = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
     lines = [" | ".join(map(_cell, table.columns)), None, *map(" | ".join, rows)]
     return "\n".join(f"|{'|'.join(marks)}|" if line is None else f"| {line} |" for line in lines)

@@ -13,13 +13,12 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn.model_selection import KFold
 
+from experiments.data import Documents, available, load_set
+from experiments.jobs import Job, Settings
 from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm._basics.parallel import single_threaded_blas
-from gptm.model import GPTM as TopicModel
 from gptm.prediction.new_documents import held_out_bounds
-from gptm.reproduce.data import Documents, available, load_set
-from gptm.reproduce.jobs import Job, Settings
 
 Inference = Literal["map", "sampling"]
 Score = Literal["conditional", "joint", "completion_50"]
@@ -234,7 +233,7 @@ def fitted(
     seed: int,
     parameters: Mapping[str, float] | None = None,
     n_topics: int = N_TOPICS,
-) -> TopicModel:
+) -> GPTM:
     """A model of some of the documents with their labels."""
     X, labels = documents.counts[train], pd.DataFrame({"label": documents.labels[train]})
     model = make_model(variant, seed, parameters, n_topics)
@@ -245,7 +244,7 @@ def fitted(
 
 
 def scores(
-    model: TopicModel, documents: Documents, test: np.ndarray, shares: tuple[float, ...]
+    model: GPTM, documents: Documents, test: np.ndarray, shares: tuple[float, ...]
 ) -> dict[str, float]:
     """Perplexities of test documents, whose labels the model does not see.
 
@@ -253,14 +252,14 @@ def scores(
     direction of topics; then it is left out.
     """
     X, nothing = documents.counts[test], pd.DataFrame({"label": [None] * len(test)})
-    found = _paper_scores(model, X, nothing)
+    perplexities = _paper_scores(model, X, nothing)
     for share in shares:
         name = f"completion_{100 * share:.0f}"
-        found[name] = model.perplexity(X, metadata=nothing, observed=share)
-    return {name: value for name, value in found.items() if 0.0 < value < np.inf}
+        perplexities[name] = model.perplexity(X, metadata=nothing, observed=share)
+    return {name: value for name, value in perplexities.items() if 0.0 < value < np.inf}
 
 
-def _paper_scores(model: TopicModel, X: csr_matrix, metadata: pd.DataFrame) -> dict[str, float]:
+def _paper_scores(model: GPTM, X: csr_matrix, metadata: pd.DataFrame) -> dict[str, float]:
     """`perplexity` of both kinds, "conditional" and "joint": one search for F_*, which takes most of the time."""
     with single_threaded_blas():
         cross = model.fitted_.bound.cross(model._read_new(X, metadata, X), joint=True)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t
 
-from gptm.reproduce.jobs import Claim, Verdict
+from experiments.jobs import Claim, Verdict
 
 CONFIDENCE = 0.95
 

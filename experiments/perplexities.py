@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gptm.reproduce.jobs import Claim
-from gptm.reproduce.judging import Difference, claim_lower
-from gptm.reproduce.paper import Reported
-from gptm.reproduce.scoring import Variant, fold_key
-from gptm.reproduce.tables import write_table
+from experiments.jobs import Claim
+from experiments.judging import Difference, claim_lower
+from experiments.paper import Reported
+from experiments.scoring import Variant, fold_key
+from experiments.tables import write_table
 
 SCORES = {
     "conditional": "eq. 24",
@@ -100,11 +100,13 @@ class Comparison(NamedTuple):
         """Mean differences within folds with their standard errors; returns the Markdown."""
         shown, values = [], []
         for corpus in self.corpora:
-            found = {pair: self.difference(corpus, *pair) for pair in pairs}
-            shown.append({"set": corpus} | {" − ".join(pair): str(d) for pair, d in found.items()})
+            differences = {pair: self.difference(corpus, *pair) for pair in pairs}
+            shown.append(
+                {"set": corpus} | {" − ".join(pair): str(d) for pair, d in differences.items()}
+            )
             values += [
                 {"set": corpus, "first": first, "second": second, **difference._asdict()}
-                for (first, second), difference in found.items()
+                for (first, second), difference in differences.items()
             ]
         return write_table(out, name, pd.DataFrame(shown), pd.DataFrame(values))
 
@@ -121,14 +123,14 @@ def _written(values: Sequence[float]) -> str:
     return "none" if np.isnan(mean) else f"{mean:.0f} ± {np.std(values, ddof=1):.0f}"
 
 
-def changes_in_words(found: Mapping[str, Comparison], named: Callable[[str], str]) -> str:
+def changes_in_words(comparisons: Mapping[str, Comparison], named: Callable[[str], str]) -> str:
     """By how much models are above or below the first one, for each way to judge them."""
-    told = []
-    for under, one in found.items():
-        first, *others = (column.name for column in one.columns)
-        parts = [f"{named(name)} {one.change(name, first):+.1f} %" for name in others]
-        told.append(f"  - {under}: {', '.join(parts)}")
-    return f"Perplexity against that of {named(first)}, mean over the sets:\n" + "\n".join(told)
+    lines = []
+    for under, comparison in comparisons.items():
+        first, *others = (column.name for column in comparison.columns)
+        parts = [f"{named(name)} {comparison.change(name, first):+.1f} %" for name in others]
+        lines.append(f"  - {under}: {', '.join(parts)}")
+    return f"Perplexity against that of {named(first)}, mean over the sets:\n" + "\n".join(lines)
 
 
 def choices(
@@ -139,8 +141,8 @@ def choices(
     for column in columns:
         chosen = [results[fold_key(corpus, column.variant, 0)]["parameters"] for corpus in corpora]
         values = "; ".join(
-            f"{corpus} {', '.join(f'{name} {value:g}' for name, value in one.items())}"
-            for corpus, one in zip(corpora, chosen, strict=True)
+            f"{corpus} {', '.join(f'{name} {value:g}' for name, value in parameters.items())}"
+            for corpus, parameters in zip(corpora, chosen, strict=True)
         )
         parts.append(f"{column.name} ({values})")
     return ", ".join(parts)

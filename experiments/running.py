@@ -3,29 +3,29 @@
 import signal
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from joblib import Parallel, delayed
 
-from gptm.cli.progress_bars import bar
-from gptm.cli.session import Session
-from gptm.reproduce.jobs import Job, Settings
-from gptm.reproduce.store import Store
+from experiments.jobs import Job, Settings
+from job_store import Result, Store
+
+Say = Callable[[str], None]
 
 
-def run_jobs(session: Session, jobs: list[Job], store: Store, settings: Settings) -> None:
+def run_jobs(jobs: list[Job], store: Store, settings: Settings, say: Say) -> None:
     """Do the jobs that the store has no result of, and put their results there; Ctrl-C keeps those that are done."""
     left = [job for job in jobs if store.get(job.key) is None]
     if not left:
-        session.say(f"all {len(jobs)} jobs are done already")
+        say(f"all {len(jobs)} jobs are done already")
         return
     done = len(jobs) - len(left)
-    known = f", {done} of {len(jobs)} done already" if done else ""
-    session.say(f"{len(left)} jobs{known}")
-    with _Progress.shown(session, left) as progress, _interrupts() as interrupted:
+    say(f"{len(left)} jobs{f', {done} of {len(jobs)} done already' if done else ''}")
+    progress = _Progress(left, say)
+    with _interrupts() as interrupted:
         for wave, workers in _waves(left, settings):
             for key, result in _outcomes(wave, workers, store, settings):
                 if interrupted:  # a fit that is interrupted ends early, as if it were complete
@@ -49,7 +49,7 @@ def _waves(jobs: list[Job], settings: Settings) -> Iterator[tuple[list[Job], int
 
 def _outcomes(
     jobs: list[Job], workers: int, store: Store, settings: Settings
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, Result]]:
     """Keys and results as they come."""
     calls = (
         delayed(_call)(job, {key: store.get(key) for key in job.needs}, settings) for job in jobs
@@ -63,11 +63,11 @@ def _outcomes(
         outcomes.close()
 
 
-def _call(job: Job, needed: Mapping[str, Any], settings: Settings) -> tuple[str, dict[str, Any]]:
+def _call(job: Job, needed: Mapping[str, Any], settings: Settings) -> tuple[str, Result]:
     extra = {"needed": needed} if needed else {}
     own = settings if job.alone else settings._replace(n_jobs=1)
     with warnings.catch_warnings():
-        # Results tell of fits that ended early; a worker's warnings would only tear the progress bar.
+        # Results tell of fits that ended early; a worker's warnings would only stand between its lines.
         warnings.simplefilter("ignore")
         try:
             return job.key, job.run(own, **job.arguments, **extra)
@@ -93,27 +93,21 @@ def _interrupts() -> Iterator[list[int]]:
 
 
 class _Progress:
-    """A bar by expected seconds; where nobody sees it, a line at every tenth."""
+    """A line whenever another tenth of the work is done, by expected seconds."""
 
-    def __init__(self, session: Session, jobs: list[Job], update: Any):
-        self.session, self.update = session, update
+    def __init__(self, jobs: list[Job], say: Say):
+        self.say = say
         self.costs = {job.key: job.cost for job in jobs}
         self.total = sum(self.costs.values())
         self.passed, self.count, self.began = 0.0, 0, time.monotonic()
-        update(0.0, self.total)
-
-    @classmethod
-    @contextmanager
-    def shown(cls, session: Session, jobs: list[Job]) -> Iterator["_Progress"]:
-        with bar(session, "reproducing") as update:
-            yield cls(session, jobs, update)
 
     def done(self, key: str) -> None:
-        before = self.passed
+        tenths = int(10 * self.passed / self.total)
         self.passed += self.costs[key]
         self.count += 1
-        self.update(self.passed, self.total)
-        if int(10 * self.passed / self.total) > int(10 * before / self.total):
+        if int(10 * self.passed / self.total) > tenths:
             minutes = (time.monotonic() - self.began) / 60
-            if not self.session.console.is_terminal:
-                self.session.say(f"{self.count} of {len(self.costs)} jobs  {minutes:.1f} min")
+            left = minutes * max(self.total / self.passed - 1, 0.0)
+            self.say(
+                f"{self.count} of {len(self.costs)} jobs after {minutes:.1f} min, about {left:.1f} min left"
+            )

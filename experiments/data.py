@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from experiments.jobs import Settings
 from gptm.corpus.words import Words
-from gptm.reproduce.jobs import Settings
 
 WORDS = Words(stop_words="english", min_df=5, max_df=0.5)
 PER_GROUP = 100  # posts that are drawn of each newsgroup

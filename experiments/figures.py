@@ -22,7 +22,7 @@ class Panel(NamedTuple):
     note: str  # the numbers that go with it
     places: Array  # (D, 2)
     labels: np.ndarray  # (D,)
-    known: np.ndarray | None = None  # (D,) whose label the model was told; None: nobody's
+    labelled: np.ndarray | None = None  # (D,) whose label the model saw; None: nobody's
 
 
 class Line(NamedTuple):
@@ -146,13 +146,13 @@ def _new_figure(size: tuple[float, float]) -> Any:
 
 
 def _draw_classes(ax: Any, panel: Panel) -> None:
-    known = np.zeros(len(panel.labels), dtype=bool) if panel.known is None else panel.known
+    labelled = np.zeros(len(panel.labels), dtype=bool) if panel.labelled is None else panel.labelled
     size = float(np.clip(4e3 / len(panel.labels), 5.0, 16.0))
     classes = np.unique(panel.labels)
     for i, name in enumerate(classes):
-        for told in (False, True):
-            rows = (panel.labels == name) & (known == told)
-            marked = told and not known.all()
+        for has_label in (False, True):
+            rows = (panel.labels == name) & (labelled == has_label)
+            marked = has_label and not labelled.all()
             ax.scatter(
                 *panel.places[rows].T,
                 s=size * (1.8 if marked else 1.0),
@@ -179,7 +179,7 @@ def _handles(row: Sequence[Panel]) -> tuple[list[Any], list[str]]:
         Line2D([], [], ls="", marker=MARKERS[i % len(MARKERS)], color=color_of(i), ms=5)
         for i in range(len(names))
     ]
-    if any(panel.known is not None and 0 < panel.known.mean() < 1 for panel in row):
+    if any(panel.labelled is not None and 0 < panel.labelled.mean() < 1 for panel in row):
         handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec="black", ms=5))
         names.append("label given")
     return handles, names

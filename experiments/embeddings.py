@@ -15,15 +15,15 @@ from scipy.linalg import helmert
 from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
+from experiments import figures, gplvm
+from experiments.data import Documents, available, load_set
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.judging import Difference, verdict
+from experiments.perplexities import INFERENCES
+from experiments.scoring import CTM_VARIANT, N_TOPICS, Variant, fitted, paper_variant
+from experiments.tables import write_table
 from gptm._basics.types import Array
-from gptm.model import GPTM as TopicModel
-from gptm.reproduce import figures, gplvm
-from gptm.reproduce.data import Documents, available, load_set
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.judging import Difference, verdict
-from gptm.reproduce.perplexities import INFERENCES
-from gptm.reproduce.scoring import CTM_VARIANT, N_TOPICS, Variant, fitted, paper_variant
-from gptm.reproduce.tables import write_table
+from gptm.model import GPTM
 
 TITLES = {"dif100": "Dif100", "asrs3": "ASRS3"}
 LABELLED = (10, 100, None)  # None: all documents
@@ -53,19 +53,19 @@ MODELS = {
 
 def jobs(settings: Settings) -> list[Job]:
     """Models of both figures on each set, from several starts."""
-    found = []
+    listed = []
     for corpus in corpora(settings):
         for model in MODELS:
             chosen: dict[str, Any] = {"corpus": corpus, "model": model}
             keys = _by_start(f"figure3/{corpus}/{model}", model, settings)
             cost = 12.0 if model == "gplvm" else 1.0
-            found += _jobs_of(embed_unlabelled, keys, chosen, cost)
+            listed += _jobs_of(embed_unlabelled, keys, chosen, cost)
         for inference in INFERENCES:
             for n in LABELLED:
                 chosen = {"corpus": corpus, "inference": inference, "n_labels": n}
                 keys = _by_start(f"figure4/{corpus}/{inference}/{n or 'all'}", inference, settings)
-                found += _jobs_of(embed_labelled, keys, chosen)
-    return found
+                listed += _jobs_of(embed_labelled, keys, chosen)
+    return listed
 
 
 def _by_start(key: str, model: str, settings: Settings) -> list[str]:
@@ -106,9 +106,9 @@ def embed_labelled(
     """GPTM with the must-link kernel and the labels of some documents."""
     documents = load_set(corpus, settings)
     seed = settings.seed + start
-    known = draw_labelled(documents.labels, n_labels, seed)
-    places = places_of(fit_everyone(ml_variant(inference), hide_labels(documents, known), seed))
-    result = _described(places, documents, start) | {"known": np.flatnonzero(known).tolist()}
+    labelled = draw_labelled(documents.labels, n_labels, seed)
+    places = places_of(fit_everyone(ml_variant(inference), hide_labels(documents, labelled), seed))
+    result = _described(places, documents, start) | {"labelled": np.flatnonzero(labelled).tolist()}
     if n_labels is None:
         return result
     never = ~draw_labelled(documents.labels, MOST, seed)  # the same documents for fewer labels
@@ -144,26 +144,27 @@ def draw_labelled(labels: np.ndarray, n: int | None, seed: int) -> np.ndarray:
     order = np.random.default_rng(seed).permutation(len(labels))
     turn = pd.Series(labels[order]).groupby(labels[order]).cumcount().to_numpy()
     first = np.concatenate([order[turn < LEAST], order[turn >= LEAST]])
-    known = np.zeros(len(labels), dtype=bool)
-    known[first[:n]] = True
-    return known
+    labelled = np.zeros(len(labels), dtype=bool)
+    labelled[first[:n]] = True
+    return labelled
 
 
-def hide_labels(documents: Documents, known: np.ndarray) -> Documents:
-    """The documents with all labels gone that are not known: nothing after this can see them."""
+def hide_labels(documents: Documents, labelled: np.ndarray) -> Documents:
+    """The documents with no labels but those of `labelled`: nothing after this can see the others."""
     labels = documents.labels.astype(object)
-    labels[~known] = None
+    labels[~labelled] = None
     return documents._replace(labels=labels)
 
 
-def fit_everyone(variant: Variant, hidden: Documents, seed: int) -> TopicModel:
+def fit_everyone(variant: Variant, hidden: Documents, seed: int) -> GPTM:
     """A model of the words of all documents and of the labels that `hide_labels` left."""
     return fitted(variant, hidden, np.arange(len(hidden.labels)), seed)
 
 
-def places_of(model: TopicModel) -> Array:
-    """(D, K - 1) F, or lambda where there is no kernel."""
-    return without_common(getattr(model, "doc_means_", model.doc_logits_))
+def places_of(model: GPTM) -> Array:
+    """(D, K - 1) F, or lambda where there is no kernel, as F is zero then."""
+    has_kernel = getattr(model, "kernel_", None) is not None
+    return without_common(model.doc_means_ if has_kernel else model.doc_logits_)
 
 
 def without_common(logits: Array) -> Array:
@@ -252,9 +253,9 @@ def _cases_of_figure3(
         for model, (name, _, drawn) in MODELS.items():
             keys = _by_start(f"figure3/{corpus}/{model}", model, settings)
             columns = {"set": corpus, "model": name}
-            found = [results[key] for key in keys]
+            runs = [results[key] for key in keys]
             title = name.replace(", ", "\n")
-            cases[corpus, model] = Case(corpus, TITLES[corpus], title, columns, found, drawn)
+            cases[corpus, model] = Case(corpus, TITLES[corpus], title, columns, runs, drawn)
     return cases
 
 
@@ -269,8 +270,8 @@ def _cases_of_figure4(
                 keys = _by_start(f"figure4/{corpus}/{inference}/{amount}", inference, settings)
                 columns = {"set": corpus, "inference": name, "labels": amount}
                 row, title = f"{TITLES[corpus]}, {name}", f"{amount} labels"
-                found = [results[key] for key in keys]
-                cases[corpus, inference, n] = Case(corpus, row, title, columns, found)
+                runs = [results[key] for key in keys]
+                cases[corpus, inference, n] = Case(corpus, row, title, columns, runs)
     return cases
 
 
@@ -322,11 +323,11 @@ def _panels(cases: Sequence[Case], settings: Settings) -> list[figures.Panel]:
     panels = []
     for case in cases:
         first = case.results[0]
-        known = np.zeros(len(labels), dtype=bool)
-        known[first.get("known", [])] = True
+        labelled = np.zeros(len(labels), dtype=bool)
+        labelled[first.get("labelled", [])] = True
         note = f"silhouette {first['silhouette']:.2f}\nneighbour of same class {100 * first['neighbour']:.0f} %"
         places = figures.turned(np.array(first["places"]), reference)
-        panels.append(figures.Panel(case.title, note, places, labels, known))
+        panels.append(figures.Panel(case.title, note, places, labels, labelled))
     return panels
 
 
@@ -380,7 +381,7 @@ def _compared(first: Case, second: Case, prefix: str = "") -> list[Difference]:
 def _claim(text: str, by_case: Mapping[str, list[Difference]], under: str) -> Claim:
     """Judged by both scores in each case that has them."""
     judged = {case: both for case, both in by_case.items() if both}
-    differences = [one for both in judged.values() for one in both]
+    differences = [difference for both in judged.values() for difference in both]
     better = sum(difference.sign < 0 for difference in differences)
     numbers = "; ".join(
         f"{case}: silhouette {-silhouette.mean:+.3f} ± {silhouette.error:.3f}, neighbour "
@@ -392,8 +393,8 @@ def _claim(text: str, by_case: Mapping[str, list[Difference]], under: str) -> Cl
 
 def _summary(cases: Iterable[Case]) -> str:
     """The first score of each model."""
-    told = [
+    silhouettes = [
         f"{case.columns['set']} {case.columns['model']} {np.mean(case.values(SCORES[0])):.2f}"
         for case in cases
     ]
-    return f"Silhouettes of the classes without labels: {'; '.join(told)}."
+    return f"Silhouettes of the classes without labels: {'; '.join(silhouettes)}."

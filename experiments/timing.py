@@ -17,6 +17,9 @@ import pandas as pd
 from scipy.linalg import solve_sylvester
 from scipy.sparse import csr_matrix
 
+from experiments import figures
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.tables import write_table
 from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm._basics.parallel import single_threaded_blas
@@ -24,9 +27,6 @@ from gptm._basics.types import Array
 from gptm.inference.mean_solve import diagonalise, document_means, solve_means, view_logits
 from gptm.kernels import BoundKernel, Documents
 from gptm.operators import Operator
-from gptm.reproduce import figures
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.tables import write_table
 
 N_TOPICS, N_WORDS, LENGTH = 10, 2000, 60
 N_ITERATIONS = 10  # of a fit that is timed

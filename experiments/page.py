@@ -6,10 +6,10 @@ from typing import get_args
 
 import pandas as pd
 
+from experiments.data import Documents
+from experiments.jobs import Section, Settings, Verdict
+from experiments.tables import markdown
 from gptm import __version__
-from gptm.reproduce.data import Documents
-from gptm.reproduce.jobs import Section, Settings, Verdict
-from gptm.reproduce.tables import markdown
 
 
 def results_page(
@@ -37,12 +37,12 @@ def results_page(
 
 def _how(settings: Settings) -> str:
     quick = " This is a quick run: few documents, folds and values; its numbers mean little."
-    command = f"gptm reproduce --seed {settings.seed}"
+    command = f"python -m experiments --seed {settings.seed}"
     command += f"{' --data FOLDER' if settings.data else ''}{' --quick' if settings.quick else ''}"
     return (
         "Section 4 of Agovic & Banerjee, *Gaussian Process Topic Models* (UAI 2010), by "
-        f"`{command}` with gptm {__version__}.{quick if settings.quick else ''} All of this page is written by that "
-        "command from the results in `results.json`; tables are in `tables/` as CSV too, figures in `figures/`."
+        f"`{command}` with gptm {__version__}.{quick if settings.quick else ''} That command writes all of this page "
+        "from the results in `results.jsonl`; tables are in `tables/` as CSV too, figures in `figures/`."
     )
 
 
@@ -50,13 +50,13 @@ def _sets(documents: Mapping[str, Documents], missing: Mapping[str, str]) -> str
     rows = [
         {
             "set": name,
-            "documents": one.counts.shape[0],
-            "labels": len(set(one.labels)),
-            "words": one.counts.shape[1],
-            "tokens": int(one.counts.sum()),
-            "without a word": one.n_empty,
+            "documents": counted_set.counts.shape[0],
+            "labels": len(set(counted_set.labels)),
+            "words": counted_set.counts.shape[1],
+            "tokens": int(counted_set.counts.sum()),
+            "without a word": counted_set.n_empty,
         }
-        for name, one in documents.items()
+        for name, counted_set in documents.items()
     ]
     skipped = [f"{name} is skipped: {why}." for name, why in missing.items() if why]
     return "\n\n".join([markdown(pd.DataFrame(rows)), *skipped])
@@ -64,12 +64,12 @@ def _sets(documents: Mapping[str, Documents], missing: Mapping[str, str]) -> str
 
 def _overview(sections: Sequence[Section]) -> str:
     counted = Counter(claim.holds for section in sections for claim in section.claims)
-    told = [f"{counted[key]} {key}" for key in get_args(Verdict) if counted[key]]
+    tallies = [f"{counted[key]} {key}" for key in get_args(Verdict) if counted[key]]
     return (
-        f"Of {counted.total()} claims judged: {', '.join(told)}. A difference is beyond noise where its 95 % interval "
-        "(Student's t over folds, draws or starts) leaves out zero; folds share training documents, so that this is "
-        "approximate. With several sets, a claim holds (yes) if it does on all of them, partly if on some, and does "
-        "not (no) if on none and the opposite on some. In brackets: on how many it holds beyond noise."
+        f"Of {counted.total()} claims judged: {', '.join(tallies)}. A difference is beyond noise if its 95 % "
+        "interval (Student's t over folds, draws or starts) excludes zero; this is approximate, because folds share "
+        "training documents. With several sets, a claim holds (yes) if it does on all of them, partly if on some, "
+        "and does not (no) if on none and the opposite on some. In brackets: on how many it holds beyond noise."
     )
 
 
@@ -85,8 +85,8 @@ def _verdicts(section: Section) -> str:
 
 def _claims(section: Section) -> str:
     rows = [
-        {"claim": one.text, "by": one.under, "holds": one.holds, "numbers": one.numbers}
-        for one in section.claims
+        {"claim": claim.text, "by": claim.under, "holds": claim.holds, "numbers": claim.numbers}
+        for claim in section.claims
     ]
     table = pd.DataFrame(rows)
     return markdown(table if table["by"].any() else table.drop(columns="by"))

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from gptm.reproduce.jobs import Job, Section, Settings
-from gptm.reproduce.paper import TABLE2
-from gptm.reproduce.perplexities import (
+from experiments.jobs import Job, Section, Settings
+from experiments.paper import TABLE2
+from experiments.perplexities import (
     INFERENCES,
     SCORES,
     Column,
@@ -16,7 +16,7 @@ from gptm.reproduce.perplexities import (
     changes_in_words,
     choices,
 )
-from gptm.reproduce.scoring import (
+from experiments.scoring import (
     CTM_VARIANT,
     Score,
     Variant,
@@ -26,7 +26,7 @@ from gptm.reproduce.scoring import (
     neighbour_correlations,
     paper_variant,
 )
-from gptm.reproduce.tables import write_table
+from experiments.tables import write_table
 
 _CTM = Column("CTM", CTM_VARIANT, "ctm")
 _HOW = ("identity", "shared", "free")
@@ -81,39 +81,39 @@ def jobs(settings: Settings) -> list[Job]:
     """All folds of all models on all sets."""
     columns = [column for part in _parts() for column in part.columns] + _beyond()
     variants = dict.fromkeys(column.variant for column in columns)
-    found: dict[str, Job] = {}
+    by_key: dict[str, Job] = {}
     for corpus in corpora(settings):
         near = Job(f"neighbours/{corpus}", neighbour_correlations, {"corpus": corpus})
         folds = [job for variant in variants for job in fold_jobs(corpus, variant, settings)]
-        found |= {job.key: job for job in (near, *folds)}
-    return list(found.values())
+        by_key |= {job.key: job for job in (near, *folds)}
+    return list(by_key.values())
 
 
 def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings) -> Section:
     """A table for each inference and score, with differences within folds."""
     sets, folds = corpora(settings), n_folds(settings)
     text, claims = [_INTRODUCTION.format(folds=folds)], []
-    found_under: dict[str, Comparison] = {}
+    comparisons: dict[str, Comparison] = {}
     for part in _parts():
-        found = Comparison.of(results, part.columns, part.score, sets, folds)
+        comparison = Comparison.of(results, part.columns, part.score, sets, folds)
         reported = TABLE2 if part.score == "conditional" else None
         under = f"{INFERENCES[part.inference]}, {SCORES[part.score]}"
         text += [
             f"### {under[0].upper()}{under[1:]}",
-            found.write(out, part.name, reported),
+            comparison.write(out, part.name, reported),
             "Differences within folds, mean ± standard error; * beyond noise:",
-            found.write_differences(out, f"{part.name}-differences", part.pairs),
+            comparison.write_differences(out, f"{part.name}-differences", part.pairs),
         ]
         if part.inference == "map":
             text.append(_tuned(results, part, sets))
         claims += [
-            found.claim(f"{_named(first)} is below {_named(second)}", under, (first, second))
+            comparison.claim(f"{_named(first)} is below {_named(second)}", under, (first, second))
             for first, second in part.pairs
         ]
-        found_under[under] = found
+        comparisons[under] = comparison
     text += [_IDENTITY, _near(results, out, sets), *_presented_beyond(results, out, sets, folds)]
     title = "Table 2: GPTM against CTM"
-    return Section(title, "\n\n".join(text), tuple(claims), changes_in_words(found_under, _named))
+    return Section(title, "\n\n".join(text), tuple(claims), changes_in_words(comparisons, _named))
 
 
 def _named(column: str) -> str:
@@ -137,12 +137,12 @@ def _presented_beyond(
 ) -> list[str]:
     text = ["### Beyond the paper: how the kernel acts across topics", _BEYOND]
     for score in ("conditional", "completion_50"):
-        found = Comparison.of(results, _beyond(), score, sets, folds)
+        comparison = Comparison.of(results, _beyond(), score, sets, folds)
         pairs = [(column.name, "CTM") for column in _beyond()[1:]]
-        found.write(out, f"coregionalization-{score}")
+        comparison.write(out, f"coregionalization-{score}")
         text += [
             f"{SCORES[score]}, differences to CTM within folds:",
-            found.write_differences(out, f"coregionalization-{score}-differences", pairs),
+            comparison.write_differences(out, f"coregionalization-{score}-differences", pairs),
         ]
     return text
 

@@ -8,13 +8,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
-from gptm._basics.types import Array
-from gptm.metrics import npmi_coherence, top_words
-from gptm.reproduce.data import available, load_set
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.judging import Difference, verdict
-from gptm.reproduce.perplexities import INFERENCES
-from gptm.reproduce.scoring import (
+from experiments.data import available, load_set
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.judging import Difference, verdict
+from experiments.perplexities import INFERENCES
+from experiments.scoring import (
     CTM_VARIANT,
     Variant,
     best,
@@ -22,7 +20,9 @@ from gptm.reproduce.scoring import (
     paper_variant,
     tuning_jobs,
 )
-from gptm.reproduce.tables import write_table
+from experiments.tables import write_table
+from gptm._basics.types import Array
+from gptm.metrics import npmi_coherence, top_words
 
 CORPUS = "news100"
 N_TOPICS = 10  # as many as there are newsgroups; the paper does not say, and shows six
@@ -46,7 +46,7 @@ def jobs(settings: Settings) -> list[Job]:
     """A fit for each model and seed, after the tuning of the paper's kernels."""
     if available(settings)[CORPUS]:
         return []
-    found: dict[str, Job] = {}
+    by_key: dict[str, Job] = {}
     for variant in _MODELS.values():
         tuning = [] if variant.tuned_by is None else tuning_jobs(CORPUS, variant, settings)
         needs = tuple(job.key for job in tuning)
@@ -60,8 +60,8 @@ def jobs(settings: Settings) -> list[Job]:
             )
             for start in range(_n_seeds(settings))
         ]
-        found |= {job.key: job for job in (*tuning, *fits)}
-    return list(found.values())
+        by_key |= {job.key: job for job in (*tuning, *fits)}
+    return list(by_key.values())
 
 
 def _key(variant: Variant, start: int) -> str:
@@ -150,22 +150,22 @@ def present(results: Mapping[str, dict[str, Any]], out: Path, settings: Settings
         for inference, (_, *names) in _SHOWN.items()
         for name in names
     )
-    told = ", ".join(f"{name} {np.mean(v):.3f}" for name, v in values.items())
-    return Section(title, "\n\n".join(text), claims, f"Mean NPMI of topics: {told}.")
+    means = ", ".join(f"{name} {np.mean(v):.3f}" for name, v in values.items())
+    return Section(title, "\n\n".join(text), claims, f"Mean NPMI of topics: {means}.")
 
 
 def _words(results: Mapping[str, dict[str, Any]], names: Sequence[str]) -> pd.DataFrame:
     """A row for each topic of each model; topics that match stand together."""
-    found = {name: results[_key(_MODELS[name], 0)] for name in names}
-    topics = {name: _restored(result["topics"]) for name, result in found.items()}
+    fits = {name: results[_key(_MODELS[name], 0)] for name in names}
+    topics = {name: _restored(result["topics"]) for name, result in fits.items()}
     places = {name: match_topics(topics[names[0]], topics[name]) for name in names}
-    order = np.argsort(-np.array(found[names[0]]["npmi"]), kind="stable")
+    order = np.argsort(-np.array(fits[names[0]]["npmi"]), kind="stable")
     return pd.DataFrame(
         {
             "topic": number if name == names[0] else "",
             "model": name.removesuffix(" (map)"),
-            "NPMI": f"{found[name]['npmi'][places[name][topic]]:.2f}",
-            "words": " ".join(found[name]["words"][places[name][topic]]),
+            "NPMI": f"{fits[name]['npmi'][places[name][topic]]:.2f}",
+            "words": " ".join(fits[name]["words"][places[name][topic]]),
         }
         for number, topic in enumerate(order, 1)
         for name in names
