@@ -362,7 +362,7 @@ def test_warnings_are_single_lines(csv, tmp_path):
     (line,) = ok(*given, 8).stderr.splitlines()
     assert line.startswith("warning: the chain is short")
     assert "after 8 sweeps" in line
-    assert "Increase --max-iter to 32 for them" in line
+    assert "For these pass --max-iter 32." in line
     assert "diagnostics_" not in line  # of which the command line knows nothing
 
 
