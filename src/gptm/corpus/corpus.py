@@ -8,9 +8,10 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 
+from gptm._basics.errors import ArgumentError, InputError
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.stop_words import composed, language_list
-from gptm.corpus.words import TOKEN_PATTERN, expanded, warn_of_no_blanks
+from gptm.corpus.words import KEEP_MORE, TOKEN_PATTERN, expanded, warn_of_no_blanks
 
 
 class Corpus:
@@ -60,10 +61,8 @@ class Corpus:
             else np.array([str(word) for word in vocabulary], dtype=object)
         )
         if self.vocabulary is not None and len(self.vocabulary) != V:
-            raise ValueError(
-                f"vocabulary must name every column of the counts: expected {V} words, "
-                f"got {len(self.vocabulary)}."
-            )
+            expected = f"must name every column of the counts: expected {V} words"
+            raise ArgumentError("vocabulary", expected, len(self.vocabulary))
         self.metadata = as_frame(metadata, n)
         self.ids = None if ids is None else np.asarray(ids)
         if self.ids is not None:
@@ -142,9 +141,8 @@ class Corpus:
         except ValueError as error:
             if "empty vocabulary" not in str(error) and "no terms remain" not in str(error):
                 raise
-            raise ValueError(
-                f"no word of the {n} texts is left to count ({error}) Lower min_df, raise max_df, or pass "
-                "stop_words=None."
+            raise InputError(
+                f"no word of the {n} texts is left to count ({error}) ", KEEP_MORE
             ) from error
         names = vectorizer.get_feature_names_out() if vocabulary is None else vocabulary
         return cls(counts, names, metadata=metadata, ids=ids, texts=documents)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from gptm._basics.errors import Argument, InputError, PythonOnly
 from gptm._basics.types import Array
 
 RENUMBERED = "renumbered"  # mark of tables whose rows, when some are selected, are counted anew
@@ -103,9 +104,10 @@ def _plain_times(values: pd.Series) -> pd.Series:
 def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
     """One column; an unknown name is an error that lists the known ones."""
     if frame is None:
-        raise ValueError(
-            f"{wanted_by} needs the metadata column {name!r}, but no metadata arrived. "
-            "Pass metadata=, a DataFrame with one row per document."
+        raise InputError(
+            f"{wanted_by} needs the metadata column {name!r}, but no metadata arrived. Pass ",
+            Argument("metadata", ...),
+            ", a table with one row per document.",
         )
     if name not in frame.columns:
         known = ", ".join(map(repr, frame.columns)) or "none"
@@ -137,10 +139,11 @@ def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd
         return frame.assign(**dict.fromkeys(absent))
     known = ", ".join(map(repr, frame.columns)) or "none"
     several = "s" if len(absent) > 1 else ""
-    raise ValueError(
+    raise InputError(
         f"the kernel needs the metadata column{several} {', '.join(map(repr, absent))}; the columns are {known}. "
-        "Rename them as in training, or go on without: missing_columns='prior' takes what is absent for missing, so "
-        "that these terms of the kernel fall back to the prior."
+        "Rename them as in training, or go on without: ",
+        Argument("missing_columns", "prior"),
+        " treats them as missing, so that these terms of the kernel fall back to the prior.",
     )
 
 
@@ -241,9 +244,12 @@ def numbers(values: pd.Series, name: str, date: bool | None = None) -> Array:
     known = values[there]
     if not (is_number(values) or known.empty):
         example = _first_odd(known)
-        raise ValueError(
-            f"metadata column {name!r} must hold numbers or dates; it holds values such as {example!r}. "
-            "Convert it, for example with pd.to_datetime or pd.to_numeric, or use another kernel for it."
+        raise InputError(
+            f"metadata column {name!r} must hold numbers or dates; it holds values such as {example!r}. ",
+            PythonOnly("Convert it with pd.to_datetime or pd.to_numeric. "),
+            "When it comes from a file, say how its dates are written, for example ",
+            Argument("kinds", {name: "date:%d/%m/%Y"}),
+            ". Or use another kernel for it.",
         )
     result = np.full(len(values), np.nan)
     result[there] = pd.to_numeric(known).to_numpy(dtype=np.float64)

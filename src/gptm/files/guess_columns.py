@@ -6,6 +6,7 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
+from gptm._basics.errors import Argument, InputError
 from gptm.corpus.metadata import as_name
 from gptm.corpus.words import expanded, has_no_blanks
 from gptm.files.cells import (
@@ -28,7 +29,7 @@ _NO_IDS: Ids = {}
 
 _MOST = 0.95  # share of the cells that must be of a kind; the others are noted
 _LONG = 200  # characters beyond which strings that are not counted are not kept either
-LONG_STRINGS = "long strings; name it in text= to count its words"
+LONG_STRINGS = "long strings; its words are counted only if you name it as a text column"
 
 _TEXT_NAMES = re.compile(
     r"texts?|body|contents?|abstract|documents?|doc|message|description|comment|review|tweet|post|article|paragraph|"
@@ -55,8 +56,10 @@ def guess_text(table: Table) -> tuple[str, str]:
         if _TEXT_NAMES.fullmatch(name) and all(map(is_missing, cells)):
             return name, f"is called {name!r}, and empty so far"
     columns = listed(table)
-    raise ValueError(
-        f"no column looks like text; the columns are {columns}. Name the one to count: text='...'."
+    raise InputError(
+        f"no column looks like text; the columns are {columns}. Name the one to count: ",
+        Argument("text", ...),
+        ".",
     )
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gptm._basics.errors import Argument, ArgumentError, InputError
+
 KINDS = {
     "text": "counted",
     "id": "names the documents",
@@ -116,10 +118,11 @@ def check_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
     for name, kind in told.items():
         base, _, detail = str(kind).partition(":")
         if base not in KINDS or (detail and base != "date" and kind != "number:comma"):
-            raise ValueError(
-                f"kinds[{name!r}] must be one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', or "
-                f"'number:comma' for numbers such as 1.234,5; got {kind!r}."
+            expected = (
+                f"must give every column one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', or "
+                "'number:comma' for numbers such as 1.234,5"
             )
+            raise ArgumentError("kinds", expected, Argument("kinds", {name: kind}))
     return told
 
 
@@ -136,7 +139,7 @@ def named(given: str | Sequence[str] | None, known: Sequence[str], role: str) ->
         if name not in known:
             raise unknown_column(name, known, role)
     if not names:
-        raise ValueError(f"{role} must name at least one column; got {given!r}.")
+        raise ArgumentError(role, "must name at least one column", given)
     return tuple(names)
 
 
@@ -145,11 +148,13 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(repr(shown(name)) for name in names) or "none"
 
 
-def unknown_column(name: str, known: Sequence[str], role: str) -> ValueError:
+def unknown_column(name: str, known: Sequence[str], role: str) -> InputError:
     """The error for a column that is not there, with the nearest name."""
     import difflib
 
     near = difflib.get_close_matches(str(name), list(known), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     columns = listed(known)
-    return ValueError(f"{role} names the column {name!r}; the columns are {columns}.{hint}")
+    return InputError(
+        Argument(role), f" names the column {name!r}; the columns are {columns}.{hint}"
+    )
