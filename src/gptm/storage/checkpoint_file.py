@@ -4,7 +4,6 @@ The file is a safetensors file like that of a model: arrays as tensors, all else
 both. Nothing in it is code.
 """
 
-import hashlib
 import json
 import os
 import time
@@ -21,12 +20,13 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 
 from gptm._basics.atomic_files import replace_file
-from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.version import VERSION
 from gptm._basics.warnings import warn
 from gptm.fitted import Fitted
 from gptm.inference.checkpoint import Tree
 from gptm.kernels import BoundKernel
+from gptm.storage.digests import digest, setting_digest
 
 _FREE = ("n_jobs", "verbose", "callback")  # settings that change nothing about the result
 _MAGIC = "gptm checkpoint"
@@ -49,32 +49,34 @@ class Work(NamedTuple):
         bound: BoundKernel,
         previous: Fitted | None,
     ) -> "Work":
-        shown = {name: _digest_of(value) for name, value in settings.items() if name not in _FREE}
+        shown = {
+            name: setting_digest(value) for name, value in settings.items() if name not in _FREE
+        }
         shape = np.array(counts.shape)
         return cls(
             VERSION,
             shown,
-            _digest([shape, counts.indptr, counts.indices, counts.data]),
-            _digest([array for _, array in sorted(bound.arrays().items())]),
-            "" if previous is None else _digest([previous.components, previous.lam]),
+            digest([shape, counts.indptr, counts.indices, counts.data]),
+            digest([array for _, array in sorted(bound.arrays().items())]),
+            "" if previous is None else digest([previous.components, previous.lam]),
         )
 
-    def differences(self, other: "Work") -> list[str]:
+    def differences(self, other: "Work") -> list[Message]:
         """In words: what another work has that this one has not."""
-        found = []
+        differences = []
         if other.version != self.version:
-            found.append(f"gptm {other.version} wrote it, this is {self.version}")
+            differences.append(Message(f"gptm {other.version} wrote it, this is {self.version}"))
         for name in sorted(self.settings.keys() | other.settings.keys()):
             here, there = self.settings.get(name), other.settings.get(name)
             if here != there:
-                found.append(f"{name} was {there}, now it is {here}")
+                differences.append(Message(Argument(name), f" was {there}, now it is {here}"))
         if other.documents != self.documents:
-            found.append("the counts of words are of other documents")
+            differences.append(Message("the counts of words are of other documents"))
         elif other.metadata != self.metadata:
-            found.append("the metadata that the kernel reads are others")
+            differences.append(Message("the metadata that the kernel reads are others"))
         if other.earlier != self.earlier:
-            found.append("it went on from another earlier fit")
-        return found
+            differences.append(Message("it went on from another earlier fit"))
+        return differences
 
 
 class CheckpointFile:
@@ -163,8 +165,9 @@ class CheckpointFile:
         differences = self.work.differences(there)
         if differences:
             raise InputError(
-                f"{self.path} keeps the work of another fit: {'; '.join(differences)}. Remove the file to start anew, "
-                "or pass another ",
+                f"{self.path} keeps the work of another fit: ",
+                *[part for said in differences for part in (said, "; ")][:-1],
+                ". Remove the file to start anew, or pass another ",
                 Argument("checkpoint"),
                 ".",
             )
@@ -237,21 +240,4 @@ def _checksum(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> str:
     names = sorted(tensors)
     shapes = [[name, str(tensors[name].dtype), list(tensors[name].shape)] for name in names]
     text = json.dumps([header, shapes], sort_keys=True).encode()
-    return _digest([np.frombuffer(text, dtype=np.uint8), *(tensors[name] for name in names)])
-
-
-def _digest(arrays: list[np.ndarray]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for array in arrays:
-        digest.update(str((array.dtype, array.shape)).encode())
-        digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
-    return digest.hexdigest()
-
-
-def _digest_of(value: Any) -> str:
-    """A setting in words that can be compared; large ones by a digest of what is in them."""
-    if isinstance(value, np.ndarray):
-        return f"an array {_digest([np.asarray(value)])}"
-    if isinstance(value, np.random.RandomState | np.random.Generator):
-        return type(value).__name__
-    return repr(value)
+    return digest([np.frombuffer(text, dtype=np.uint8), *(tensors[name] for name in names)])
