@@ -12,7 +12,7 @@ from gptm.cli import options as o
 from gptm.cli.argument_options import in_options
 from gptm.cli.progress_bars import fitting
 from gptm.cli.read_documents import check_output, read_training
-from gptm.cli.session import INTERRUPTED, OK, Session, UsageError, terminating
+from gptm.cli.session import INTERRUPTED, OK, Session, Terminated, UsageError, terminating
 from gptm.cli.text_tables import readable, topic_rows
 
 if TYPE_CHECKING:
@@ -97,7 +97,10 @@ def fit(
     kept = None if no_checkpoint else checkpoint or _beside_output(target)
     if restart and kept is not None:
         Path(kept).unlink(missing_ok=True)
-    with terminating(), fitting(session, "fitting", model.max_iter, model.tol) as callback:
+    with (
+        terminating(kept is not None) as terminated,
+        fitting(session, "fitting", model.max_iter, model.tol) as callback,
+    ):
         fitted = GPTM(
             topics,
             random_state=session.seed,
@@ -106,6 +109,8 @@ def fit(
             **choices,
         ).fit(reading.corpus, checkpoint=kept)
     interrupted = fitted.stop_reason_ == "interrupt"
+    if terminated and interrupted:
+        raise Terminated
     if interrupted and kept is not None and Path(target).exists():
         session.say(f"\ninterrupted: {target} stays as it was. The same command goes on.")
         return INTERRUPTED

@@ -77,22 +77,28 @@ class Session:
 
 
 @contextmanager
-def terminating() -> Iterator[None]:
-    """Inside the block SIGTERM is answered as Ctrl-C is; after it the process ends, with its own exit code."""
+def terminating(kept: bool) -> Iterator[list[int]]:
+    """Inside the block SIGTERM ends a fit; whether it came is in the list that the block gets.
+
+    A fit whose work is `kept` in a checkpoint ends after the next sweep, any other at once, as with Ctrl-C.
+    """
+    from gptm.storage.checkpoint_file import ending
+
     came: list[int] = []
 
-    def interrupt(number: int, frame: object) -> None:
+    def end(number: int, frame: object) -> None:
         came.append(number)
-        raise KeyboardInterrupt
+        ending.set()
+        if not kept:
+            raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt) if _in_main_thread() else None
+    before = signal.signal(signal.SIGTERM, end) if _in_main_thread() else None
     try:
-        yield
+        yield came
     finally:
+        ending.clear()
         if before is not None:
             signal.signal(signal.SIGTERM, before)
-    if came:
-        raise Terminated
 
 
 def _in_main_thread() -> bool:

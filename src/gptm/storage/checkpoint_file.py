@@ -6,6 +6,7 @@ both. Nothing in it is code.
 
 import json
 import os
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +31,9 @@ from gptm.storage.digests import digest, setting_digest
 
 _FREE = ("n_jobs", "verbose", "callback")  # settings that change nothing about the result
 _MAGIC = "gptm checkpoint"
+
+# Set when the process is asked to end: whatever fit is under way writes its checkpoint at the next sweep, and stops.
+ending = threading.Event()
 
 
 class Work(NamedTuple):
@@ -114,12 +118,17 @@ class CheckpointFile:
         return random_state
 
     def due(self) -> bool:
-        return not self.failed and time.monotonic() - self.written >= self.pause
+        waited = time.monotonic() - self.written >= self.pause
+        return ending.is_set() or (waited and not self.failed)
 
     def write(self, phase: str, tree: Tree) -> None:
         """Replace the file. Where it cannot be written the fit goes on, and says so once."""
-        if self.failed:
-            return
+        if not self.failed:
+            self._write(phase, tree)
+        if ending.is_set():
+            raise KeyboardInterrupt
+
+    def _write(self, phase: str, tree: Tree) -> None:
         self.phase, self.tree = phase, None  # what was read is of no more use
         tensors: dict[str, np.ndarray] = {}
         packed = _pack(tree, "", tensors)
