@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from gptm.files.problems import ProblemLog
+from gptm.corpus.problems import ProblemLog
 
 Progress = Callable[[int, int | None], Any]
 
