@@ -47,7 +47,7 @@ def is_missing(cell: Any) -> bool:
 
 def is_listed(cell: Any) -> bool:
     """Whether a cell holds several values: a list, a set, an array and the like."""
-    return isinstance(cell, Iterable) and not isinstance(cell, str | bytes | Mapping)
+    return not isinstance(cell, str | bytes | Mapping) and isinstance(cell, Iterable)
 
 
 def as_name(cell: Any) -> str:

@@ -266,11 +266,12 @@ def guess_kind(name: str, cells: Cells, ids: DocumentIds = _NO_IDS) -> Guess:
         return "ignore", "no values"
     if all(map(is_moment, present)):
         return "date", "dates"
-    if any(isinstance(cell, Mapping) for cell in present):
+    objects = [cell for cell in present if not isinstance(cell, str)]
+    if any(isinstance(cell, Mapping) for cell in objects):
         return "note", MAPPINGS
     if _share(present, lambda cell: as_list(cell) is not None) >= _MOST:
         return _guess_list(cells, present, ids)
-    if any(map(is_listed, present)):
+    if any(map(is_listed, objects)):
         return "list", "several values in a cell"
     if all(isinstance(cell, bool | np.bool_) for cell in present):
         return "category", "true or false"
