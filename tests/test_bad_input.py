@@ -129,10 +129,11 @@ def test_one_row_of_counts_is_not_a_matrix(model):
     refused(lambda: model.fit(np.array([1, 2, 3])), "2D", "1D", "documents x words")
 
 
-def test_texts_are_not_counts(model):
+def test_tables_of_texts_are_not_counts(model):
     texts = ["green tea", "black coffee"]
-    refused(lambda: model.fit(texts, metadata=times(2)), "counts", "Corpus")
     refused(lambda: model.fit(np.array([texts]), metadata=times(1)), "counts", "Corpus")
+    refused(lambda: model.fit([texts], metadata=times(1)), "counts", "Corpus")
+    refused(lambda: model.fit(["green tea", None], metadata=times(2)), "strings", "position 1")
 
 
 def test_another_vocabulary_is_refused(model):

@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
-from gptm import Corpus, files
+from gptm import GPTM, Corpus, files, load
+from gptm import kernels as k
 from gptm.cli.app import app
 from gptm.corpus import Words
 from gptm.corpus.cells import MISSING, is_missing
@@ -170,6 +172,19 @@ def test_every_door_gives_the_same_corpus(door, expected, tmp_path, caplog):
         assert corpus.report == expected.report
 
 
+def test_kinds_travel_with_rows_and_files(expected, tmp_path):
+    assert expected[3:5].kinds == expected.kinds
+    assert expected[3].metadata["when"].isna().all()
+    model = GPTM(2, random_state=0, max_iter=3).fit(expected)
+    model.save(tmp_path / "model.gptm", corpus=expected)
+    assert load_attached(tmp_path / "model.gptm").corpus.kinds == expected.kinds
+    model.save(tmp_path / "alone.gptm")
+    again = load(tmp_path / "alone.gptm")
+    assert again.fitted_.words == expected.words
+    assert again.fitted_.kinds.items() <= expected.kinds.items()
+    assert set(again.fitted_.kinds) == set(model.kernel_.column_names())
+
+
 def test_a_column_that_was_replaced_is_looked_at_again(expected):
     frame = expected.metadata.assign(when=np.arange(N), stars=list("ab") * (N // 2))
     assert kinds_of(typed_frame(frame))["when"] == "number"
@@ -274,3 +289,63 @@ def test_cells_that_do_not_fit_are_warned_about():
         Corpus.from_texts(["green tea"], {"n": [1]}, kinds={"n": "numeral"})
     with pytest.raises(ValueError, match=r"kinds names the column 'm'; the columns .* are 'n'"):
         Corpus.from_texts(["green tea"], {"n": [1]}, kinds={"m": "number"})
+
+
+# Texts given to the model itself
+
+DRINKS = [
+    "green tea, hot tea",
+    "coffee beans, hot coffee",
+    "tea leaves",
+    "roasted coffee beans",
+] * 6
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, lambda t: np.array(t, object)])
+def test_a_model_takes_texts(make):
+    corpus = Corpus.from_texts(DRINKS)
+    expected = GPTM(2, random_state=0, max_iter=5, inference="variational").fit(corpus)
+    model = GPTM(2, random_state=0, max_iter=5, inference="variational")
+    with pytest.warns(UserWarning, match=r"X holds texts: \d+ words of 24 texts are counted"):
+        model.fit(make(DRINKS))
+    assert_array_equal(model.components_, expected.components_)
+    assert list(model.feature_names_in_) == list(corpus.vocabulary)
+    assert_array_equal(model.transform(make(DRINKS)), expected.transform(corpus))
+    assert model.score(make(DRINKS)) == expected.score(corpus)
+    assert model.perplexity(make(DRINKS)) == expected.perplexity(corpus)
+    new = model.transform(["unheard of", "tea"])
+    assert_array_equal(
+        new, model.transform(Corpus.from_texts(["unheard of", "tea"], vocabulary=corpus.vocabulary))
+    )
+
+
+@pytest.mark.filterwarnings("ignore:X holds texts")
+def test_new_texts_are_counted_as_the_training_texts(tmp_path):
+    corpus = Corpus.from_texts(
+        ["state of the union", "union of workers"] * 4, ngram_range=(1, 2), stop_words="english"
+    )
+    model = GPTM(2, random_state=0, max_iter=5, inference="variational").fit(corpus)
+    expected = model.transform(corpus[:2])
+    assert_array_equal(model.transform(list(corpus.texts[:2])), expected)
+    model.save(tmp_path / "model.gptm")
+    assert_array_equal(load(tmp_path / "model.gptm").transform(list(corpus.texts[:2])), expected)
+    model.fit(corpus.counts)
+    assert model.fitted_.words is None
+    with pytest.raises(ValueError, match="fitted to counts whose words have no names"):
+        model.transform(["state of the union"])
+
+
+def test_new_metadata_are_read_as_in_training():
+    """Day and month, and decimal commas, cannot be told by one row."""
+    days = [f"{day:%d/%m/%Y}" for day in pd.date_range("2020-01-20", periods=24, freq="9D")]
+    prices = [f"{i},{i % 10}5" for i in range(24)]
+    table = pd.DataFrame({"when": days, "price": prices}, dtype=object)
+    X = np.random.default_rng(0).poisson(2.0, (24, 6))
+    kernel = k.RBF("when", length_scale=30.0) + k.RBF("price", length_scale=5.0)
+    model = GPTM(2, kernel=kernel, inference="variational", max_iter=3, random_state=0)
+    model.fit(X, metadata=table)
+    typed = pd.DataFrame({"when": [pd.Timestamp("2020-04-03")], "price": [1.234]})
+    expected = model.transform(X[:1], metadata=typed)
+    new = pd.DataFrame({"when": ["03/04/2020"], "price": ["1,234"]}, dtype=object)
+    assert_array_equal(model.transform(X[:1], metadata=new), expected)
+    assert_array_equal(model.transform(Corpus(X[:1], metadata=new)), expected)
