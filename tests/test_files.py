@@ -169,7 +169,7 @@ def test_automatic_kernels_understand_the_metadata(tmp_path):
     assert "Matern('score')" in kernel
     assert "Categorical('source')" in kernel
     assert "Graph('refs', id='key')" in kernel
-    assert "'key'" not in kernel
+    assert "('key'" not in kernel
 
 
 # -- columns -----------------------------------------------------------------------------------------------
