@@ -5,7 +5,7 @@ READY := .venv/.ready
 
 LINTER := node_modules/.ready
 
-.PHONY: venv demo test lint lint-page format bench bench-scale clean
+.PHONY: venv demo test lint lint-page format bench bench-scale reproduce clean
 
 venv: $(READY)
 
@@ -16,7 +16,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 demo: $(READY)
-	$(BIN)/python -m gptm.demo
+	$(BIN)/gptm demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
@@ -46,7 +46,12 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.peers $(BENCH)
 
 bench-scale: $(READY)
-	$(BIN)/python benchmarks/scale.py $(BENCH)
+	$(BIN)/python -m benchmarks.scale $(BENCH)
+
+# The paper's experiments; see experiments/README.md. QUICK=1 is a first look at them.
+reproduce: $(READY)
+	$(BIN)/python -m experiments $(if $(filter-out 0,$(QUICK)),--quick) $(if $(DATA),--data "$(DATA)") \
+		$(if $(OUT),--out "$(OUT)") $(if $(ONLY),--only "$(ONLY)")
 
 clean:
 	find src -name '*.nb[ic]' -delete

@@ -1,9 +1,10 @@
 """How kernels grow: links and neighbours over real corpora, a sampled corpus of a million documents, a dense kernel.
 
-Each case runs in a process of its own, so that its peak memory is its own. Usage:
+Each case runs in a process of its own, so that its peak memory is its own. What is measured already is not measured
+again. Usage:
 
-    python benchmarks/scale.py --data FOLDER              # all cases
-    python benchmarks/scale.py --data FOLDER debian-graph # one of them
+    python -m benchmarks.scale --data FOLDER                      # all cases
+    python -m benchmarks.scale --data FOLDER --again debian-graph # one of them, whether it is there or not
 """
 
 import argparse
@@ -25,9 +26,10 @@ from gptm import GPTM
 from gptm import kernels as k
 from gptm.inference.em import loop as em
 from gptm.operators import Network
+from job_store import Store
 
 K = 20
-RESULTS = Path(__file__).parent / "results" / "scale.json"
+RESULTS = Path(__file__).parent / "results" / "scale.jsonl"
 
 
 def memory():
@@ -130,6 +132,11 @@ class Clock:
         return np.array([time.perf_counter(), *self.seconds.values(), self.products])
 
 
+def rounded(value, digits):
+    """A number for JSON, which has no NaN: a fit of one iteration has no time between iterations."""
+    return None if np.isnan(value) else round(float(value), digits)
+
+
 def run(name, folder, n_jobs):
     load, kernel, max_iter, init = cases(folder)[name]
     counts, frame = load()
@@ -156,10 +163,10 @@ def run(name, folder, n_jobs):
         "documents": counts.shape[0],
         "tokens": int(counts.sum()),
         "seconds until the first iteration is done": round(float(ticks[0][0] - start[0]), 1),
-        "seconds per iteration": round(float(per_iteration[0]), 3),
-        "of these, documents": round(float(per_iteration[1]), 3),
-        "of these, kernel": round(float(per_iteration[2]), 4),
-        "products with a graph per iteration": round(float(mean_products), 1),
+        "seconds per iteration": rounded(per_iteration[0], 3),
+        "of these, documents": rounded(per_iteration[1], 3),
+        "of these, kernel": rounded(per_iteration[2], 4),
+        "products with a graph per iteration": rounded(mean_products, 1),
         "iterations": model.n_iter_,
         "converged": model.converged_,
         "seconds": round(float(ticks[-1][0] - start[0]), 1),
@@ -173,21 +180,25 @@ def main():
     parser.add_argument("case", nargs="*", help="names of cases; all by default")
     parser.add_argument("--data", default="../shared/data", help="folder with the corpora")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     parser.add_argument("--alone", action="store_true", help="run in this process, print JSON")
     options = parser.parse_args()
     if options.alone:
         print(json.dumps(run(options.case[0], options.data, options.jobs)))
         return
-    known = (
-        {row["case"]: row for row in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
-    )
+    store = Store(RESULTS)
     for name in options.case or cases(options.data):
-        command = [sys.executable, __file__, name, "--alone", "--data", options.data]
-        command += ["--jobs", str(options.jobs)]
-        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        known[name] = json.loads(output.splitlines()[-1])
-        print(json.dumps(known[name], indent=2))
-        RESULTS.write_text(json.dumps(list(known.values()), indent=2) + "\n")
+        if options.again or store.get(name) is None:
+            store.put(name, run_alone(name, options))
+        print(json.dumps(store.get(name), indent=2))
+
+
+def run_alone(name, options):
+    """Run a case in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.scale", name, "--alone", "--data", options.data]
+    command += ["--jobs", str(options.jobs)]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(output.splitlines()[-1])
 
 
 if __name__ == "__main__":

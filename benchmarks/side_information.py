@@ -1,18 +1,16 @@
 """What side information is worth: GPTM with a learnt kernel against CTM, from the same seeds, on held-out words.
 
 Completion perplexity with 50, 20 and 5 % of the words of held-out documents observed; a fifth of the documents is
-held out. Each case is one corpus and one kernel. Usage:
+held out. Each case is one corpus and its kernels. What is measured already is not measured again. Usage:
 
-    python benchmarks/side_information.py --data FOLDER                # all cases
-    python benchmarks/side_information.py --data FOLDER m10 sotu       # some of them
-    python benchmarks/side_information.py --data FOLDER --seeds 1 m10  # quickly
+    python -m benchmarks.side_information --data FOLDER                # all cases
+    python -m benchmarks.side_information --data FOLDER m10 sotu       # some of them
+    python -m benchmarks.side_information --data FOLDER --seeds 1 m10  # quickly
 """
 
 import argparse
 import gzip
 import json
-import os
-import platform
 import time
 import warnings
 from pathlib import Path
@@ -25,9 +23,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from gptm import CTM, GPTM
 from gptm import kernels as k
+from job_store import Store
 
 OBSERVED = (0.5, 0.2, 0.05)
-RESULTS = Path(__file__).parent / "results" / "side_information.json"
+RESULTS = Path(__file__).parent / "results"
 
 
 class Case(NamedTuple):
@@ -36,6 +35,10 @@ class Case(NamedTuple):
     corpus: str
     n_components: int
     kernels: dict
+
+    def models(self):
+        """Names of the models and their kernels, the one without a kernel first."""
+        return {"CTM": None, **self.kernels}
 
 
 def links():
@@ -130,27 +133,40 @@ def scored(model, X, frame, train, test):
     }
 
 
-def run(folder, name, seeds):
+def run(store, folder, name, options):
+    """Fit and score the models of a case that the store does not have; the keys of all of them."""
     case = CASES[name]
-    texts, frame = read(folder, case.corpus)
-    rows = []
-    for seed in range(seeds):
+    keys = {
+        (seed, label): f"{name}/{label}/seed {seed}"
+        for seed in range(options.seeds)
+        for label in case.models()
+    }
+    left = [pair for pair, key in keys.items() if options.again or store.get(key) is None]
+    texts, frame = read(folder, case.corpus) if left else ([], None)
+    for seed, label in left:
         X, train, test = split(texts, seed)
-        models = {"CTM": CTM(case.n_components, random_state=seed, n_jobs=-1)}
-        for label, kernel in case.kernels.items():
-            models[label] = GPTM(case.n_components, kernel=kernel, random_state=seed, n_jobs=-1)
-        for label, model in models.items():
-            row = {"case": name, "seed": seed, "model": label}
-            hidden = isinstance(case.kernels.get(label), k.MustLink)
-            known = labels_known(frame, train) if hidden else frame
-            row |= scored(model, X, known, train, test)
-            rows.append(row)
-            shown = " / ".join(f"{value:.0f}" for value in row["perplexity"])
-            print(
-                f"{name:14} seed {seed} {label:24} {shown}  {row['seconds']:.0f} s  {row['kernel']}",
-                flush=True,
-            )
-    return rows
+        kernel = case.models()[label]
+        model = make_model(case.n_components, kernel, seed, options.inference)
+        shown = labels_known(frame, train) if isinstance(kernel, k.MustLink) else frame
+        row = {"case": name, "seed": seed, "model": label}
+        row |= scored(model, X, shown, train, test)
+        store.put(keys[seed, label], row)
+        print(describe(row), flush=True)
+    return list(keys.values())
+
+
+def make_model(n_components, kernel, seed, inference):
+    common = {"inference": inference, "random_state": seed, "n_jobs": -1}
+    if kernel is None:
+        return CTM(n_components, **common)
+    return GPTM(n_components, kernel=kernel, **common)
+
+
+def describe(row):
+    """One line on a model."""
+    scores = " / ".join(f"{value:.0f}" for value in row["perplexity"])
+    head = f"{row['case']:14} seed {row['seed']} {row['model']:24}"
+    return f"{head} {scores}  {row['seconds']:.0f} s  {row['kernel']}"
 
 
 def summary(rows):
@@ -168,17 +184,17 @@ def summary(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", required=True)
+    parser.add_argument("--data", required=True, help="folder with the corpora")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--inference", choices=["sampling", "variational"], default="sampling")
+    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     parser.add_argument("cases", nargs="*", help=", ".join(CASES))
     options = parser.parse_args()
-    known = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else []
+    store = Store(RESULTS / f"side_information_{options.inference}.jsonl")
+    rows = []
     for name in options.cases or list(CASES):
-        rows = run(options.data, name, options.seeds)
-        known = [row for row in known if row["case"] != name] + rows
-        machine = {"processor": platform.processor(), "cores": os.cpu_count()}
-        RESULTS.write_text(json.dumps({"machine": machine, "rows": known}, indent=1) + "\n")
-    print(summary(known).round(3).to_string())
+        rows += [store.get(key) for key in run(store, options.data, name, options)]
+    print(summary(rows).round(3).to_string())
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 
 Each corpus has ten correlated topics, a binary group, a smooth effect of time and a covariate that does nothing. All
 topics count, found or not, with default settings. New documents of 0, 10, 40 and 120 words tell whether intervals of
-their proportions hold. The simulator is in the shared folder beside the project. Usage:
+their proportions hold. The simulator is in the shared folder beside the project. What is measured already is not
+measured again. Usage:
 
-    python benchmarks/simulated.py                              # ten corpora of 120 words a document, ten of 40
-    python benchmarks/simulated.py --corpora 2 --words 120      # quickly
+    python -m benchmarks.simulated                              # ten corpora of 120 words a document, ten of 40
+    python -m benchmarks.simulated --corpora 2 --words 120      # quickly
 """
 
 import argparse
-import json
 import sys
 import time
 import warnings
@@ -21,9 +21,10 @@ from scipy.special import softmax
 
 from gptm import GPTM
 from gptm import kernels as k
+from job_store import Store
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "bench"
-RESULTS = Path(__file__).parent / "results" / "simulated.json"
+RESULTS = Path(__file__).parent / "results" / "simulated.jsonl"
 K = 10
 NEW_LENGTHS = (0, 10, 40, 120)
 N_NEW = 500
@@ -144,22 +145,28 @@ def main():
     parser.add_argument("--words", type=int, nargs="+", default=[120, 40])
     parser.add_argument("--inference", default="sampling")
     parser.add_argument("--chains", type=int, default=1)
+    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     chosen = parser.parse_args()
     options = {"inference": chosen.inference, "n_chains": chosen.chains}
+    store = Store(RESULTS)
     rows = []
     for n_words in chosen.words:
         for seed in range(chosen.first, chosen.first + chosen.corpora):
-            rows.append(judge(seed, n_words, options))
-            print(
-                *(
-                    f"{a} {b:.3g}" if isinstance(b, float) else f"{a} {b}"
-                    for a, b in rows[-1].items()
-                ),
-                flush=True,
-            )
+            key = f"{chosen.inference}/{chosen.chains} chains/{n_words} words/corpus {seed}"
+            if chosen.again or store.get(key) is None:
+                store.put(key, judge(seed, n_words, options))
+                print(describe(store.get(key)), flush=True)
+            rows.append(store.get(key))
     table = pd.DataFrame(rows)
     print(table.drop(columns="seed").groupby("words").mean().T.round(3).to_string())
-    RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def describe(row):
+    """One line on a corpus."""
+    return " ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in row.items()
+    )
 
 
 if __name__ == "__main__":

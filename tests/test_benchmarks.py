@@ -9,26 +9,30 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import psutil
 import pytest
+from scipy.sparse import csr_matrix
+
+from benchmarks import profile_fit, scale, side_information, simulated
 from benchmarks.peers import (
     cases,
     corpora,
     inside,
     measuring,
     report,
+    results,
     roofline,
     running,
     scoring,
     summary,
     tables,
 )
-from benchmarks.peers import store as store_module
 from benchmarks.peers.__main__ import BENCHMARKS, DATA, expected_minutes, in_turn, main
 from benchmarks.peers.cases import CASES, LIBRARIES, Case, chosen
+from benchmarks.peers.results import PeerResults
 from benchmarks.peers.running import describe, measure, task_of
-from benchmarks.peers.store import Store
-from scipy.sparse import csr_matrix
+from job_store import Store
 
 TINY = Case("tiny", 3, 1, {"gptm": {}, "scikit-learn": {"max_iter": 3}}, 0.1)
 WRITTEN_ELSEWHERE = DATA.parent / "bench"
@@ -67,8 +71,8 @@ def runs(split_path):
 
 @pytest.fixture
 def store(runs, tmp_path):
-    store = Store(tmp_path / "results" / "peers.json")
-    store.machine = measuring.machine()
+    store = PeerResults(tmp_path / "results" / "peers.jsonl")
+    store.set_machine(measuring.machine())
     for run in runs:
         store.add(run)
     return store
@@ -271,9 +275,9 @@ class TestRuns:
         )
 
 
-class TestStore:
+class TestResults:
     def test_what_was_run_is_known_after_a_restart(self, store, runs):
-        again = Store(store.path)
+        again = PeerResults(store.path)
         assert again.runs == runs
         assert again.machine == store.machine
         assert again.has(task_of(TINY, "gptm", 0))
@@ -284,7 +288,7 @@ class TestStore:
 
     def test_a_repeated_run_takes_the_place_of_the_first(self, store):
         store.add(store.runs[0] | {"ppl": 1.0})
-        assert Store(store.path).runs[0]["ppl"] == 1.0
+        assert PeerResults(store.path).runs[0]["ppl"] == 1.0
         assert len(store.runs) == 2
 
 
@@ -390,7 +394,7 @@ class TestReport:
         ]
 
     def test_the_readme_tells_the_results(self):
-        store = Store(BENCHMARKS / "results" / "peers.json")
+        store = PeerResults(BENCHMARKS / "results" / "peers.jsonl")
         if not store.runs:
             pytest.skip("nothing was measured yet")
         text = (BENCHMARKS / "README.md").read_text()
@@ -405,7 +409,7 @@ class TestCommandLine:
             chosen("lda", LIBRARIES, "library")
 
     def test_missing_data_end_it_with_the_reason(self, tmp_path, capsys):
-        places = ["--data", tmp_path, "--splits", tmp_path, "--results", tmp_path / "peers.json"]
+        places = ["--data", tmp_path, "--splits", tmp_path, "--results", tmp_path / "peers.jsonl"]
         wanted = ["--cases", "quarter-20", "--only", "gptm"]
         assert main([str(part) for part in wanted + places]) == 1
         assert "Pass the folder that holds it with --data" in capsys.readouterr().err
@@ -438,8 +442,74 @@ class TestInside:
         assert json.dumps(found)
 
 
-@pytest.mark.parametrize("module", [cases, report, store_module, summary, tables])
+@pytest.mark.parametrize("module", [cases, report, results, summary, tables])
 def test_examples_in_docstrings(module):
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_the_parts_of_a_fit_that_are_timed_exist():
+    for owner, name in profile_fit.PARTS.values():
+        assert callable(getattr(owner, name))
+
+
+class TestResuming:
+    """Benchmarks measure what their results do not have, and no more."""
+
+    def test_side_information_fits_the_models_that_are_left(self, tmp_path, monkeypatch):
+        options = SimpleNamespace(seeds=2, inference="sampling", again=False)
+        fitted = []
+        frame = pd.DataFrame({"label": [None] * 10})
+        monkeypatch.setattr(side_information, "read", lambda *_: (["tea", "pot"] * 5, frame))
+        monkeypatch.setattr(side_information, "describe", str)
+        monkeypatch.setattr(
+            side_information,
+            "scored",
+            lambda model, *_: fitted.append(type(model).__name__) or {"perplexity": [1.0]},
+        )
+        kept = Store(tmp_path / "results.jsonl")
+        kept.put("sotu/CTM/seed 0", {"perplexity": [2.0]})
+        keys = side_information.run(kept, "no folder", "sotu", options)
+        assert fitted == ["GPTM", "CTM", "GPTM"]
+        assert len(keys) == 4
+        assert kept.get("sotu/CTM/seed 0") == {"perplexity": [2.0]}
+        monkeypatch.setattr(side_information, "read", None)  # nothing to read for
+        assert side_information.run(kept, "no folder", "sotu", options) == keys
+
+    def test_every_kept_result_is_of_a_case(self):
+        for inference in ("sampling", "variational"):
+            path = BENCHMARKS / "results" / f"side_information_{inference}.jsonl"
+            for key, row in Store(path).results().items():
+                assert key == f"{row['case']}/{row['model']}/seed {row['seed']}"
+                assert row["model"] in side_information.CASES[row["case"]].models()
+
+    def test_simulated_corpora_are_judged_once(self, tmp_path, monkeypatch, capsys):
+        judged = []
+        monkeypatch.setattr(simulated, "RESULTS", tmp_path / "results.jsonl")
+        monkeypatch.setattr(
+            simulated,
+            "judge",
+            lambda seed, words, options: judged.append(seed) or {"seed": seed, "words": words},
+        )
+        for n_corpora in ("1", "2"):
+            monkeypatch.setattr(sys, "argv", ["simulated", "--corpora", n_corpora, "--words", "40"])
+            simulated.main()
+        assert judged == [0, 1]
+        assert "40" in capsys.readouterr().out
+
+    def test_cases_of_growth_run_once_unless_asked_again(self, tmp_path, monkeypatch, capsys):
+        run = []
+        monkeypatch.setattr(scale, "RESULTS", tmp_path / "results.jsonl")
+        monkeypatch.setattr(
+            scale, "run_alone", lambda name, options: run.append(name) or {"case": name}
+        )
+        for more in ([], [], ["--again"]):
+            monkeypatch.setattr(sys, "argv", ["scale", "smooth-3000", *more])
+            scale.main()
+        assert run == ["smooth-3000"] * 2
+        assert capsys.readouterr().out.count("smooth-3000") == 3
+
+    def test_a_fit_of_one_iteration_has_no_time_per_iteration(self):
+        assert scale.rounded(np.nan, 1) is None
+        assert scale.rounded(1.26, 1) == 1.3

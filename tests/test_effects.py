@@ -474,7 +474,7 @@ def test_settings_compared_row_by_row():
 def test_a_setting_must_have_all_columns_of_its_term():
     model = fit(k.RBF("t", length_scale=30.0) * k.Categorical("g"))
     for at in ({"t": [10.0, 20.0]}, pd.DataFrame({"t": [10.0], "other": 1})):
-        with pytest.raises(ValueError, match=r"at= must have .* 't', 'g'; it lacks 'g'.*None"):
+        with pytest.raises(ValueError, match=r"at must have .* 't', 'g'; it lacks 'g'.*None"):
             model.effects(at=at)
     check_table(model.effects(at={"t": [10.0, 20.0], "g": None}), ["t", "g"])
 
@@ -551,7 +551,7 @@ def test_vectors_products_and_several_columns():
     check_table(model.effects("u, t", at={"u": [0, 1], "t": [0, 1]}), ["u", "t"])
     at_documents = values(model.effects("t, g", at=FRAME))
     np.testing.assert_allclose(at_documents, values(model.effects("t, g")), atol=1e-7)
-    with pytest.raises(ValueError, match=r"'t', 'g'.*at= as a dict"):
+    with pytest.raises(ValueError, match=r"at must be a dict .*'t', 'g'"):
         model.effects("t, g", at=[1, 2])
     with pytest.raises(ValueError, match="'g'"):
         model.effects("t, g", at={"t": 1})
@@ -618,10 +618,10 @@ def test_only_one_term_needs_no_name(model):
         ({"term": "fish"}, r"term must be one of \['t', 'g'\].*'fish'"),
         ({"term": 2}, "term must be one of"),
         ({"term": -1}, "term must be one of"),
-        ({"term": "g", "topic": K}, r"topics are numbered from 0 to 2; got 3"),
-        ({"term": "g", "topic": -1}, "topics are numbered"),
-        ({"term": "g", "topic": "0"}, "topics are numbered"),
-        ({"term": "g", "topic": [0, 9]}, "topics are numbered"),
+        ({"term": "g", "topic": K}, r"topic must be a number from 0 to 2; got 3"),
+        ({"term": "g", "topic": -1}, "topic must be a number"),
+        ({"term": "g", "topic": "0"}, "topic must be a number"),
+        ({"term": "g", "topic": [0, 9]}, "topic must be a number"),
         ({"term": "g", "level": 0}, "level must be"),
         ({"term": "g", "level": 1.0}, "level must be"),
         ({"term": "g", "level": "high"}, "level must be"),
@@ -648,7 +648,11 @@ def test_bad_questions_are_answered_clearly(model, question, message):
 
 @pytest.mark.parametrize(
     ("question", "message"),
-    [({"topic": []}, "topic"), ({"topic": 1.0}, "topics are numbered"), ({"at": {}}, "at=")],
+    [
+        ({"topic": []}, "topic"),
+        ({"topic": 1.0}, "topic must be a number"),
+        ({"at": {}}, "^at must hold values"),
+    ],
 )
 def test_empty_and_odd_questions_are_answered_clearly(model, question, message):
     with pytest.raises(ValueError, match=message):

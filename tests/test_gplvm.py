@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF
 from threadpoolctl import threadpool_limits
 
 from checks import check_gradient
-from gptm.reproduce.gplvm import embed, fit_gram, gram_of, log_joint, principal_start
+from experiments.gplvm import embed, fit_gram, gram_of, log_joint, principal_start
 
 D, P, Q = 14, 9, 2
 VARIANCE, LENGTH_SCALE, NOISE = 1.3, 0.7, 0.2

@@ -34,8 +34,6 @@ from gptm._hot import padded_rows
 from gptm.files import write_table
 from gptm.kernels.weighted_terms import terms_of
 from gptm.report.page import write_data
-from gptm.reproduce.jobs import Job, Settings
-from gptm.reproduce.store import Store
 from gptm.storage import load_attached
 from gptm.storage.corpus_arrays import pack_column, pack_texts, unpack_column, unpack_texts
 
@@ -546,18 +544,10 @@ def test_a_new_model_replaces_the_old_file(saved, models):
 # Files of any kind
 
 
-def put(folder, name):
-    settings, job = Settings(), Job("double/3", put, {})
-    store = Store(folder, [job], settings)
-    store.path = lambda key: folder / name
-    store.put(job.key, {"twice": 6})
-
-
 WRITERS = {
     "bytes": lambda folder, name: replace_file(folder / name, b"new"),
     "table": lambda folder, name: write_table(METADATA, folder / name, "csv"),
     "page": lambda folder, name: write_data({"topics": []}, folder / name),
-    "result": put,
 }
 
 

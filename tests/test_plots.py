@@ -427,9 +427,9 @@ def test_wrong_choices_say_what_there_is(told):
     with pytest.raises(ValueError, match="kind must be one of 'contrast', 'share'; got 'ratio'"):
         plots.plot_effects(told, "date", kind="ratio")
     for wrong in (K, -1, 1.5, "peace", True, [0, K], [None]):
-        with pytest.raises(ValueError, match="topics are numbered from 0 to 3"):
+        with pytest.raises(ValueError, match="topic must be a number from 0 to 3"):
             plots.plot_effects(told, "date", wrong)
-        with pytest.raises(ValueError, match="topics are numbered from 0 to 3"):
+        with pytest.raises(ValueError, match="topic must be a number from 0 to 3"):
             plots.plot_variance_explained(told, wrong)
     with pytest.raises(ValueError, match="at least one topic"):
         plots.plot_effects(told, "date", [])

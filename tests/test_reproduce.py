@@ -7,22 +7,24 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t
-from typer.testing import CliRunner
 
-from gptm.cli.app import app
-from gptm.cli.session import Session
-from gptm.reproduce import data, experiments, paper, running, scoring, store, table2, table6, topics
-from gptm.reproduce.jobs import Claim, Job, Section, Settings
-from gptm.reproduce.judging import Difference, claim_lower, verdict
-from gptm.reproduce.page import results_page
-from gptm.reproduce.perplexities import Column, Comparison
-from gptm.reproduce.tables import markdown, write_table
+from experiments import catalogue, data, paper, running, scoring, table2, table6, topics
+from experiments.__main__ import main
+from experiments.fingerprints import fingerprint, fingerprints
+from experiments.jobs import Claim, Job, Section, Settings
+from experiments.judging import Difference, claim_lower, verdict
+from experiments.page import results_page
+from experiments.perplexities import Column, Comparison
+from experiments.tables import markdown, write_table
+from job_store import Store
+from job_store.code import collect_sources
 
 TABLES = ("table2", "table6", "topics")
 
@@ -51,12 +53,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(folder, tmp_path_factory):
-    """A quick run of the tables, and what it printed."""
+    """A quick run of the tables."""
     out = tmp_path_factory.mktemp("run") / "out"
-    arguments = ["reproduce", "--data", str(folder), "-o", str(out), "--quick", "--json"]
-    result = CliRunner().invoke(app, [*arguments, "--only", ",".join(TABLES), "--jobs", "1"])
-    assert result.exit_code == 0, result.output
-    return out, result
+    arguments = ["--data", str(folder), "--out", str(out), "--quick", "--jobs", "1", "--quiet"]
+    assert main([*arguments, "--only", ",".join(TABLES)]) == 0
+    return out
 
 
 def settings_of(folder, **changes):
@@ -133,7 +134,7 @@ def test_posts_keep_the_subject_and_lose_other_headers(monkeypatch):
     assert data._newsgroups.__wrapped__() == {"a": ["Re: tea\n\nbody\n\nmore"]}
 
 
-# The store.
+# Jobs, and what makes them run again.
 
 
 def double(settings, number):
@@ -163,13 +164,8 @@ def small_jobs():
     return [*pieces, Job("total", total, {}, tuple(job.key for job in pieces))]
 
 
-def test_results_are_kept_and_found_again(tmp_path):
-    jobs = small_jobs()
-    kept = store.Store(tmp_path, jobs, Settings())
-    assert kept.get("double/1") is None
-    kept.put("double/1", {"twice": 2})
-    assert store.Store(tmp_path, jobs, Settings()).get("double/1") == {"twice": 2}
-    assert [path.name for path in tmp_path.iterdir()] == ["double-1.json"]
+def store_of(folder, jobs, settings):
+    return Store(folder / "results.jsonl", fingerprints(jobs, settings))
 
 
 @pytest.mark.parametrize(
@@ -183,62 +179,55 @@ def test_results_are_kept_and_found_again(tmp_path):
 )
 def test_what_changes_a_result_makes_it_run_again(tmp_path, changed, other):
     job = Job("double/1", double, {"number": 1})
-    store.Store(tmp_path, [job], Settings()).put(job.key, {"twice": 2})
-    assert store.Store(tmp_path, [job], Settings(n_jobs=7)).get(job.key) is not None
-    assert store.Store(tmp_path, [changed], other).get(job.key) is None
+    store_of(tmp_path, [job], Settings()).put(job.key, {"twice": 2})
+    assert store_of(tmp_path, [job], Settings(n_jobs=7)).get(job.key) == {"twice": 2}
+    assert store_of(tmp_path, [changed], other).get(job.key) is None
 
 
 def test_other_documents_make_a_job_run_again(tmp_path):
     write_set(tmp_path, "dif100", ("red", "blue"))
     job = Job("labels", label_counts, {"corpus": "dif100"})
-    before = store.fingerprint(job, Settings(str(tmp_path)), [])
+    before = fingerprint(job, Settings(str(tmp_path)), [])
     write_set(tmp_path, "dif100", ("red", "blue"), seed=1)
     data._digest.cache_clear()
-    assert store.fingerprint(job, Settings(str(tmp_path)), []) != before
+    assert fingerprint(job, Settings(str(tmp_path)), []) != before
 
 
 def test_a_needed_job_that_changes_makes_others_run_again():
     jobs = small_jobs()
     changed = [jobs[0]._replace(arguments={"number": 9}), *jobs[1:]]
-    before, after = (store.Store("unused", listed, Settings()) for listed in (jobs, changed))
-    same = [
-        key for key in before._fingerprints if before._fingerprints[key] == after._fingerprints[key]
-    ]
-    assert same == ["double/2", "double/3"]
+    before, after = (fingerprints(listed, Settings()) for listed in (jobs, changed))
+    assert [key for key in before if before[key] == after[key]] == ["double/2", "double/3"]
 
 
-def test_code_that_a_job_uses_counts_and_how_it_is_shown_does_not(monkeypatch):
-    used: dict[str, str] = {}
-    store._collect(scoring.score_fold, used)
-    names = {name.rpartition(".")[2] for name in used}
+def test_code_that_a_job_uses_counts_and_how_it_is_shown_does_not():
+    sources: dict[str, str] = {}
+    collect_sources(scoring.score_fold, "experiments", sources)
+    names = {name.rpartition(".")[2] for name in sources}
     assert {"score_fold", "fitted", "make_kernel", "Variant", "load_set", "N_NEIGHBOURS"} <= names
     assert not {"present", "fold_jobs", "grid"} & names
-
-
-def test_a_torn_file_is_no_result(tmp_path):
-    job = Job("double/1", double, {"number": 1})
-    kept = store.Store(tmp_path, [job], Settings())
-    kept.put(job.key, {"twice": 2})
-    kept.path(job.key).write_text('{"key": ')
-    assert kept.get(job.key) is None
 
 
 # Running.
 
 
+def silent(text):
+    pass
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_jobs_run_after_those_they_need(tmp_path, workers):
     jobs, settings = small_jobs(), Settings(n_jobs=workers)
-    kept = store.Store(tmp_path, jobs, settings)
-    running.run_jobs(Session(quiet=True), jobs, kept, settings)
+    kept = store_of(tmp_path, jobs, settings)
+    running.run_jobs(jobs, kept, settings, silent)
     assert kept.get("total") == {"total": 12}
 
 
 def test_what_is_done_is_not_done_again(tmp_path):
     jobs, settings = small_jobs(), Settings()
-    kept = store.Store(tmp_path, jobs, settings)
+    kept = store_of(tmp_path, jobs, settings)
     kept.put("double/1", {"twice": 100})  # which no run would give
-    running.run_jobs(Session(quiet=True), jobs, kept, settings)
+    running.run_jobs(jobs, kept, settings, silent)
     assert kept.get("total") == {"total": 110}
 
 
@@ -254,17 +243,17 @@ def test_jobs_to_run_alone_come_last_and_one_by_one():
 
 def test_an_error_names_its_job(tmp_path):
     job = Job("broken", broken, {})
-    kept = store.Store(tmp_path, [job], Settings())
+    kept = store_of(tmp_path, [job], Settings())
     with pytest.raises(ValueError, match="no luck") as caught:
-        running.run_jobs(Session(quiet=True), [job], kept, Settings())
+        running.run_jobs([job], kept, Settings(), silent)
     assert caught.value.__notes__ == ["(in the job broken)"]
 
 
 def test_a_job_that_ctrl_c_cut_short_is_not_kept(tmp_path):
     jobs = [Job("double/1", double, {"number": 1}, cost=2.0), Job("cut", interrupted, {})]
-    kept = store.Store(tmp_path, jobs, Settings())
+    kept = store_of(tmp_path, jobs, Settings())
     with pytest.raises(KeyboardInterrupt):
-        running.run_jobs(Session(quiet=True), jobs, kept, Settings())
+        running.run_jobs(jobs, kept, Settings(), silent)
     assert kept.get("double/1") == {"twice": 2}
     assert kept.get("cut") is None
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -448,87 +437,85 @@ def test_the_page_has_a_column_for_each_way_to_judge(folder):
 
 
 def test_a_run_writes_results_tables_and_the_page(finished):
-    out, result = finished
-    page = (out / "RESULTS.md").read_text()
+    page = (finished / "RESULTS.md").read_text()
     for title in ("Table 2", "Table 6", "Tables 3 to 5"):
         assert f"## {title}" in page
+    assert "`python -m experiments --seed 0 --data FOLDER --quick`" in page
     assert "sim100 is skipped" in page
     assert "2944 ± 83" in page
-    written = {path.stem for path in (out / "tables").glob("*.md")}
-    assert written == {path.stem for path in (out / "tables").glob("*.csv")}
+    written = {path.stem for path in (finished / "tables").glob("*.md")}
+    assert written == {path.stem for path in (finished / "tables").glob("*.csv")}
     assert {"table2-map-conditional", "table6-sampling-completion_50", "topics-map"} <= written
-    kept = json.loads((out / "results.json").read_text())
-    assert len(kept) == len(list((out / "results").glob("*.json")))
-    assert all(row["holds"] in page for row in json.loads(result.stdout)["claims"])
+    assert sorted(path.name for path in finished.iterdir()) == [
+        "RESULTS.md",
+        "results.jsonl",
+        "tables",
+    ]
 
 
-def test_two_workers_and_a_second_run_give_the_same_page(finished, folder, tmp_path):
-    out, _ = finished
-    arguments = ["reproduce", "--data", str(folder), "-o", str(tmp_path), "--quick", "--quiet"]
+def test_two_workers_and_a_second_run_give_the_same_page(finished, folder, tmp_path, capsys):
+    arguments = ["--data", str(folder), "--out", str(tmp_path), "--quick", "--only", "table2"]
     with joblib.parallel_config(backend="threading"):  # processes would not have short chains
-        result = CliRunner().invoke(app, [*arguments, "--only", "table2", "--jobs", "2"])
-    assert result.exit_code == 0, result.output
+        assert main([*arguments, "--jobs", "2", "--quiet"]) == 0
+    assert capsys.readouterr() == (f"{tmp_path / 'RESULTS.md'}\n", "")
     for name in ("table2-map-completion_50.csv", "table2-sampling-conditional-differences.md"):
-        assert (tmp_path / "tables" / name).read_bytes() == (out / "tables" / name).read_bytes()
-    page = (tmp_path / "RESULTS.md").read_bytes()
-    again = CliRunner().invoke(app, [*arguments[:-1], "--only", "table2"])
-    assert "jobs are done already" in again.stderr
-    assert "table6 is not complete and left out" in again.stderr
-    assert (tmp_path / "RESULTS.md").read_bytes() == page
+        assert (tmp_path / "tables" / name).read_bytes() == (
+            finished / "tables" / name
+        ).read_bytes()
+    page, results = tmp_path / "RESULTS.md", tmp_path / "results.jsonl"
+    before = page.read_bytes(), results.read_bytes()
+    assert main(arguments) == 0
+    told = capsys.readouterr().err
+    assert "jobs are done already" in told
+    assert "table6 is not complete and is left out" in told
+    assert (page.read_bytes(), results.read_bytes()) == before
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--only", "table7"], "expects names of experiments, table2, table6"),
+        (["--only", "table7"], "expected names of experiments, table2, table6"),
         (["--data", "no-such-folder"], "there is no folder no-such-folder"),
+        (["--out", __file__], "--out expects a folder"),
     ],
 )
-def test_wrong_options_are_named(arguments, message):
-    result = CliRunner().invoke(app, ["reproduce", *arguments])
-    assert result.exit_code == 2
-    assert message in result.stderr
+def test_wrong_options_are_named(arguments, message, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
 
 
-def test_a_folder_without_documents_is_refused(tmp_path):
-    result = CliRunner().invoke(
-        app, ["reproduce", "--data", str(tmp_path), "-o", str(tmp_path / "out")]
-    )
-    assert result.exit_code == 1
-    assert "there are no documents" in result.stderr
+def test_a_folder_without_documents_is_refused(tmp_path, capsys):
+    assert main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+    assert "error: there are no documents" in capsys.readouterr().err
 
 
 def test_ctrl_c_keeps_what_is_done(folder, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "gptm",
-        "reproduce",
-        "--data",
-        str(folder),
-        "-o",
-        str(tmp_path),
-    ]
-    options = ["--only", "table2", "--jobs", "2"]
+    command = [sys.executable, "-m", "experiments", "--data", str(folder), "--out", str(tmp_path)]
     process = subprocess.Popen(
-        [*command, *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        [*command, "--only", "table2", "--jobs", "2"],
+        cwd=Path(__file__).parents[1],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     )
+    results = tmp_path / "results.jsonl"
     deadline = time.monotonic() + 60
-    while not list((tmp_path / "results").glob("*.json")) and time.monotonic() < deadline:
+    while not results.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert b"what is done is kept" in errors
-    assert list((tmp_path / "results").glob("*.json"))
-    assert not list((tmp_path / "results").glob("*.tmp"))
-    assert not (tmp_path / "RESULTS.md").exists()
+    assert b"What is done is kept" in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
+    assert Store(results).results()
 
 
 def test_every_experiment_lists_unique_jobs(folder):
     settings = settings_of(folder, quick=False)
-    for name in experiments.NAMES:
-        jobs = experiments.load(name).jobs(settings)
+    for name in catalogue.NAMES:
+        jobs = catalogue.load(name).jobs(settings)
         keys = [job.key for job in jobs]
         assert len(set(keys)) == len(keys)
         assert all(set(job.needs) <= set(keys[:i]) for i, job in enumerate(jobs))

@@ -14,11 +14,11 @@ from scipy.spatial.distance import pdist
 pytest.importorskip("matplotlib")
 
 from checks import check_stationary
-from gptm.reproduce import classification, embeddings, figures, timing
-from gptm.reproduce.data import Documents
-from gptm.reproduce.jobs import Settings
-from gptm.reproduce.perplexities import INFERENCES
-from gptm.reproduce.running import _call
+from experiments import classification, embeddings, figures, timing
+from experiments.data import Documents
+from experiments.jobs import Settings
+from experiments.perplexities import INFERENCES
+from experiments.running import _call
 
 CLASSES = ("apples", "boats", "clocks")
 PER_CLASS = 20
@@ -70,13 +70,13 @@ def done(experiment, settings):
 @pytest.mark.parametrize("model", ["map", "sampling", "alike", "ctm"])
 def test_labels_of_test_documents_change_nothing(documents, model):
     """Bit for bit: places of all documents, and what the SVM says of the unlabelled ones."""
-    known = embeddings.draw_labelled(documents.labels, 12, seed=0)
+    labelled = embeddings.draw_labelled(documents.labels, 12, seed=0)
     others = documents.labels.copy()
-    others[~known] = np.roll(others[~known], 11)
+    others[~labelled] = np.roll(others[~labelled], 11)
     assert (others != documents.labels).sum() > 20
     found = []
     for labels in (documents.labels, others):
-        hidden = embeddings.hide_labels(documents._replace(labels=labels), known)
+        hidden = embeddings.hide_labels(documents._replace(labels=labels), labelled)
         places = classification.embed(model, hidden, seed=0)
         found.append((places, classification.predict(model, hidden, seed=0)))
     assert_array_equal(found[0][0], found[1][0])
@@ -86,12 +86,12 @@ def test_labels_of_test_documents_change_nothing(documents, model):
 @pytest.mark.parametrize("model", ["map", "sampling"])
 def test_labels_of_training_documents_do_change_places(documents, model):
     """Else the test above would say nothing."""
-    known = embeddings.draw_labelled(documents.labels, 12, seed=0)
+    labelled = embeddings.draw_labelled(documents.labels, 12, seed=0)
     others = documents.labels.copy()
-    others[known] = np.roll(others[known], 1)
+    others[labelled] = np.roll(others[labelled], 1)
     places = [
         classification.embed(
-            model, embeddings.hide_labels(documents._replace(labels=labels), known), 0
+            model, embeddings.hide_labels(documents._replace(labels=labels), labelled), 0
         )
         for labels in (documents.labels, others)
     ]
@@ -99,13 +99,13 @@ def test_labels_of_training_documents_do_change_places(documents, model):
 
 
 def test_an_error_is_counted_on_unlabelled_documents_only(documents):
-    known = embeddings.draw_labelled(documents.labels, 12, seed=0)
+    labelled = embeddings.draw_labelled(documents.labels, 12, seed=0)
     far = 10.0 * (documents.labels[:, None] == np.array(CLASSES))
-    assert classification.error_of("ctm", documents, known, 0, far) == 0.0
+    assert classification.error_of("ctm", documents, labelled, 0, far) == 0.0
     wrong = documents.labels.copy()
-    wrong[np.flatnonzero(~known)[:6]] = "none of them"
-    error = classification.error_of("ctm", documents._replace(labels=wrong), known, 0, far)
-    assert_allclose(error, 6 / (~known).sum())
+    wrong[np.flatnonzero(~labelled)[:6]] = "none of them"
+    error = classification.error_of("ctm", documents._replace(labels=wrong), labelled, 0, far)
+    assert_allclose(error, 6 / (~labelled).sum())
 
 
 def test_few_labels_are_among_more_and_cover_all_classes(documents):
@@ -187,7 +187,7 @@ def test_verdicts_follow_the_numbers(settings):
     """More labels, better separated or worse: the claim turns."""
 
     def results(*levels):
-        row = {"places": [[0.0, 0.0]] * 3, "known": []}
+        row = {"places": [[0.0, 0.0]] * 3, "labelled": []}
         return {
             f"figure4/dif100/{inference}/{amount}/{start}": row
             | dict.fromkeys(embeddings.COLUMNS, level + 0.01 * start)

@@ -210,7 +210,7 @@ def test_a_corpus_adds_ids_and_the_beginning_of_texts(model):
 
 def test_representative_documents_say_what_is_wrong(model):
     for wrong in (3, -1, 0.5, "tea", True):
-        with pytest.raises(ValueError, match="topics are numbered from 0 to 2; got"):
+        with pytest.raises(ValueError, match="topic must be a number from 0 to 2; got"):
             model.representative_documents(wrong)
     with pytest.raises(ValueError, match=r"one topic; got \[0, 1\]"):
         model.representative_documents([0, 1])

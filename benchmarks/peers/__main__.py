@@ -11,8 +11,8 @@ from benchmarks.peers import corpora, inside, report
 from benchmarks.peers.cases import CASES, LIBRARIES, OURS, QUICK, Case, chosen
 from benchmarks.peers.environment import install_peers, python_for, stm_is_there
 from benchmarks.peers.measuring import machine
+from benchmarks.peers.results import PeerResults, Run
 from benchmarks.peers.running import describe, fingerprint, measure, task_of
-from benchmarks.peers.store import Run, Store
 from benchmarks.peers.summary import good_runs
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
@@ -45,7 +45,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--report", action="store_true", help="tables and pictures of what is there only"
     )
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the corpora")
-    parser.add_argument("--results", type=Path, default=BENCHMARKS / "results" / "peers.json")
+    parser.add_argument("--results", type=Path, default=BENCHMARKS / "results" / "peers.jsonl")
     parser.add_argument(
         "--readme", type=Path, default=BENCHMARKS / "README.md", help="where tables go"
     )
@@ -66,19 +66,19 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     if options.quick:
         options.seeds = options.seeds or 1
-    store = Store(options.results)
+    results = PeerResults(options.results)
     if not options.report:
         try:
-            measure_all(store, cases, libraries, options)
+            measure_all(results, cases, libraries, options)
         except FileNotFoundError as error:
             print(error, file=sys.stderr)
             return 1
-    report.write(store, options.readme)
+    report.write(results, options.readme)
     return 0
 
 
 def measure_all(
-    store: Store, cases: list[Case], libraries: list[str], options: argparse.Namespace
+    results: PeerResults, cases: list[Case], libraries: list[str], options: argparse.Namespace
 ) -> None:
     """Every run that is wanted and not there yet, libraries in turn, then gptm alone."""
     if "stm" in libraries and not stm_is_there():
@@ -86,30 +86,30 @@ def measure_all(
         libraries = [name for name in libraries if name != "stm"]
     if set(libraries) - {OURS}:
         install_peers()
-    store.machine = machine()
+    results.set_machine(machine())
     if not options.inside:
-        run_cases(store, cases, libraries, options)
+        run_cases(results, cases, libraries, options)
     if OURS in libraries and not options.quick and (options.inside or options.cases is None):
         splits = corpora.build([inside.CORPUS], options.data, options.splits)
         for name, measurement in inside.MEASUREMENTS.items():
-            if options.again or name not in store.inside:
+            if options.again or name not in results.inside:
                 print(f"gptm alone: {name} ...", flush=True)
-                store.inside[name] = measurement(corpora.load(splits[inside.CORPUS]).train)
-                store.write()
+                measured = measurement(corpora.load(splits[inside.CORPUS]).train)
+                results.add_inside(name, measured)
 
 
 def run_cases(
-    store: Store, cases: list[Case], libraries: list[str], options: argparse.Namespace
+    results: PeerResults, cases: list[Case], libraries: list[str], options: argparse.Namespace
 ) -> None:
     splits = corpora.build(sorted({case.corpus for case in cases}), options.data, options.splits)
     tasks = [
         (case, task)
         for case in cases
         for task in in_turn(case, libraries, options.seeds or case.seeds)
-        if options.again or not store.has(task, options.again_above)
+        if options.again or not results.has(task, options.again_above)
     ]
-    minutes = sum(expected_minutes(store.runs, case, task["library"]) for case, task in tasks)
-    old = [run for run in store.runs if run["library"] == OURS and run["code"] != fingerprint()]
+    minutes = sum(expected_minutes(results.runs, case, task["library"]) for case, task in tasks)
+    old = [run for run in results.runs if run["library"] == OURS and run["code"] != fingerprint()]
     if old:
         print(
             f"{len(old)} runs of gptm are of other code than now; --again measures them anew",
@@ -118,7 +118,7 @@ def run_cases(
     print(f"{len(tasks)} fits, in about {minutes:.0f} minutes", flush=True)
     for case, task in tasks:
         run = measure(task, splits[case.corpus], python_for(task["library"]))
-        store.add(run)
+        results.add(run)
         print(describe(run), flush=True)
 
 

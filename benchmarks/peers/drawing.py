@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.peers.cases import LIBRARIES
-from benchmarks.peers.store import Run
+from benchmarks.peers.results import Run
 from benchmarks.peers.summary import good_runs, standing
 
 COLUMNS = 3

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from benchmarks.peers import corpora
 from benchmarks.peers.measuring import MB, Recorder, cpu_seconds, peak_memory
 from benchmarks.peers.runners import runner

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from benchmarks.peers.cases import THREADS
-from benchmarks.peers.roofline import least_work
 from scipy.sparse import csr_matrix
 
+from benchmarks.peers.cases import THREADS
+from benchmarks.peers.roofline import least_work
 from gptm import CTM, _hot
 from gptm._basics.parallel import single_threaded_blas
 from gptm.inference.em import document_step as estep

@@ -1,24 +1,26 @@
 """Tables into the README between two marks, and pictures beside the results."""
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import tables
 from benchmarks.peers.drawing import draw
-from benchmarks.peers.store import Run, Store
+from benchmarks.peers.results import PeerResults, Run
 
+LINE = 100  # characters of a line of text
 BEGIN, END = "<!-- peers: written by a command, begin -->", "<!-- peers: end -->"
 
 
-def write(store: Store, readme: Path) -> None:
+def write(results: PeerResults, readme: Path) -> None:
     """Draw the curves beside the results and put the tables into the README."""
-    if not store.runs:
+    if not results.runs:
         print("nothing was measured yet.")
         return
-    picture = store.path.with_suffix(".png")
-    draw(store.runs, tables.measured_cases(store.runs), picture)
+    picture = results.path.with_suffix(".png")
+    draw(results.runs, tables.measured_cases(results.runs), picture)
     text = readme.read_text()
-    readme.write_text(between_marks(text, section(store, picture.name)))
+    readme.write_text(between_marks(text, section(results, picture.name)))
     print(f"wrote {picture.name} and the tables in {readme.name}")
 
 
@@ -36,37 +38,39 @@ def between_marks(text: str, new: str) -> str:
     return f"{before}{BEGIN}\n{new}\n{END}{after}"
 
 
-def section(store: Store, picture: str) -> str:
+def section(results: PeerResults, picture: str) -> str:
     """Everything that is generated."""
     parts = [
-        circumstances(store),
+        circumstances(results),
         f"![Perplexity against seconds](results/{picture})",
-        tables.quality_table(store.runs),
-        "Mixtures of new documents, from half of their words:",
-        tables.inference_table(store.runs),
+        tables.quality_table(results.runs),
+        "### Mixtures of new documents",
+        "Mixtures are inferred from half of the words of each document.",
+        tables.inference_table(results.runs),
     ]
-    if store.inside:
-        parts += ["gptm alone:", tables.inside_tables(store.inside)]
-    parts += ["What gptm should reach:", tables.targets_table(store.runs, store.inside)]
-    failed = [run for run in store.runs if "error" in run]
+    if results.inside:
+        parts += ["### gptm alone", tables.inside_tables(results.inside)]
+    parts += ["### Targets", tables.targets_table(results.runs, results.inside)]
+    failed = [run for run in results.runs if "error" in run]
     if failed:
         rows = [[run["case"], run["library"], str(run["seed"]), run["error"]] for run in failed]
-        parts += ["Runs that failed:", tables.table(["case", "library", "seed", "error"], rows)]
+        parts += ["### Runs that failed", tables.table(["case", "library", "seed", "error"], rows)]
     return "\n\n".join(parts)
 
 
-def circumstances(store: Store) -> str:
+def circumstances(results: PeerResults) -> str:
     """Machine, days, versions, load and how long it took."""
-    machine, runs = store.machine, store.runs
+    machine, runs = results.machine, results.runs
     days = sorted({run["date"][:10] for run in runs})
     load = max(run["load"][0] for run in runs)
     hours = sum(run.get("minutes_in_all", 0.0) for run in runs) / 60
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return (
+    sentences = (
         f"{machine['processor']}, {machine['threads']} threads, {machine['memory_mb'] / 1024:.0f} GB, {when}. "
-        f"{_versions(runs)}. Load before a run: at most {load:.1f}. "
+        f"{_versions(runs)}. Load of the machine before a run: at most {load:.1f}. "
         f"{len(runs)} fits took {hours:.1f} hours, scoring included."
     )
+    return textwrap.fill(sentences, LINE, break_on_hyphens=False)
 
 
 def _versions(runs: list[Run]) -> str:

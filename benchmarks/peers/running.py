@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import psutil
+
 from benchmarks.peers import corpora, scoring
 from benchmarks.peers.cases import THREADS, Case
 from benchmarks.peers.fit import FITTED
 from benchmarks.peers.measuring import tree_memory
-from benchmarks.peers.store import Run
+from benchmarks.peers.results import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOK_EVERY = 0.25  # seconds, at the memory of the processes
@@ -169,5 +170,5 @@ def describe(run: Run) -> str:
         return f"{head} {run['error']}"
     return (
         f"{head} ppl {run['ppl']:7.1f}  own {run['own']:7.1f}  npmi {run['npmi']:.3f}  {run['seconds']:7.2f} s "
-        f"({run['cpu']:.2f} s of processors)  {run['memory_mb']['peak']:.0f} MB"
+        f"({run['cpu']:.2f} s of CPU)  {run['memory_mb']['peak']:.0f} MB"
     )

@@ -7,9 +7,10 @@ predicted. The pseudo-counts are the best of a few, for every library: libraries
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from benchmarks.peers.corpora import Split
 from numba import njit
 from scipy.sparse import csr_matrix
+
+from benchmarks.peers.corpora import Split
 
 UNIGRAM = 0.01  # share of the training corpus' word frequencies in every topic
 PSEUDO_COUNTS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # of the prior of theta, in all

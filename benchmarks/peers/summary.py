@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.peers.cases import OURS
 from benchmarks.peers.measuring import MB
-from benchmarks.peers.store import Run
+from benchmarks.peers.results import Run
 
 SAME = 1.005  # perplexities that differ by less are equal
 ALLOWANCE = 200.0  # MB

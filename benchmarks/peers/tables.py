@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.peers.cases import CASES, OURS
-from benchmarks.peers.store import Run
+from benchmarks.peers.results import Run
 from benchmarks.peers.summary import Standing, good_runs, inference, memory_budget, standing
 
 # What gptm should reach; ratios as in the tables.
@@ -65,7 +65,7 @@ def quality_table(runs: Sequence[Run]) -> str:
                     number(row.memory_mb),
                 ]
             )
-    head = ["case", "library", "seeds", "ppl", "own", "NPMI", "seconds", "of processors"]
+    head = ["case", "library", "seeds", "ppl", "own", "NPMI", "seconds", "CPU seconds"]
     return table([*head, "seconds to level", "MB"], rows)
 
 
@@ -80,8 +80,8 @@ def inference_table(runs: Sequence[Run]) -> str:
                 cells += [setting, number(speed), number(ppl)]
             rows.append([*cells, number(entry.ratio, 1)])
     head = ["setting", "documents per second", "ppl"]
-    gptm = ["gptm's setting", *head[1:]]
-    return table(["case", "library", *head, *gptm, "gptm is faster by"], rows)
+    gptm = ["gptm: setting", *(f"gptm: {name}" for name in head[1:])]
+    return table(["case", "library", *head, *gptm, "gptm faster by"], rows)
 
 
 def targets_table(runs: Sequence[Run], inside: dict[str, Any]) -> str:
@@ -104,7 +104,7 @@ def targets_table(runs: Sequence[Run], inside: dict[str, Any]) -> str:
             add(f"{case}: {_race(stand)}", stand.speed, SPEED, at_most=False)
             for entry in inference(runs, case):
                 if entry.library in ("tomotopy", "scikit-learn"):
-                    what = f"{case}: `transform`, times as fast as {entry.library}"
+                    what = f"{case}: speed-up of `transform` over {entry.library}"
                     add(what, entry.ratio, INFERENCE_SPEED, at_most=False)
         ours = good_runs(runs, case, OURS)
         if ours:
@@ -116,7 +116,7 @@ def targets_table(runs: Sequence[Run], inside: dict[str, Any]) -> str:
 
 
 def _race(stand: Standing) -> str:
-    return f"times as soon at {number(stand.level)} as the first peer"
+    return f"speed-up to perplexity {number(stand.level)} over the fastest peer"
 
 
 def _inside_targets(inside: dict[str, Any]) -> list[tuple[str, float, float, bool]]:
@@ -124,12 +124,21 @@ def _inside_targets(inside: dict[str, Any]) -> list[tuple[str, float, float, boo
     if "growth" in inside:
         seconds = list(inside["growth"]["by topics"].values())
         found.append(
-            ("iteration, 100 topics over 20", seconds[-1] / seconds[0], GROWTH, True),
+            ("seconds of an iteration, 100 topics over 20", seconds[-1] / seconds[0], GROWTH, True),
         )
     for K, entry in _by_topics(inside, "threads").items():
-        found.append((f"second thread, {K} topics", entry["ratio"], SECOND_THREAD, False))
+        found.append(
+            (f"speed-up by a second thread, {K} topics", entry["ratio"], SECOND_THREAD, False)
+        )
     for K, entry in _by_topics(inside, "roofline").items():
-        found.append((f"document step over its floor, {K} topics", entry["ratio"], ROOFLINE, True))
+        found.append(
+            (
+                f"seconds of the document step over its floor, {K} topics",
+                entry["ratio"],
+                ROOFLINE,
+                True,
+            )
+        )
     return found
 
 
@@ -137,6 +146,12 @@ def _by_topics(inside: dict[str, Any], name: str) -> dict[str, Any]:
     """The part of a measurement that has an entry per number of topics."""
     parts = [part for part in inside.get(name, {}).values() if isinstance(part, dict)]
     return parts[0] if parts else {}
+
+
+_INSIDE_TITLES = {
+    "threads": "Seconds of the document step with one and two threads:",
+    "roofline": "Seconds of the document step on one thread, and of the least work that it needs (its floor):",
+}
 
 
 def inside_tables(inside: dict[str, Any]) -> str:
@@ -159,5 +174,5 @@ def inside_tables(inside: dict[str, Any]) -> str:
                 [K, *(number(entry[column], 3) for column in head)]
                 for K, entry in _by_topics(inside, name).items()
             ]
-            parts.append(table([f"{name}, topics", *head], rows))
+            parts += [_INSIDE_TITLES[name], table(["topics", *head], rows)]
     return "\n\n".join(parts)

@@ -5,23 +5,69 @@ Run it with `gptm demo` or `python -m gptm.demo`; it needs the extra `gptm[demo]
 
 import re
 import sys
-from typing import Any
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
-from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
-from gptm.cli.progress_bars import bar, fitting
-from gptm.cli.session import Session
-from gptm.cli.session import run as run_session
-from gptm.cli.text_tables import print_table
+from gptm._basics.printed_table import print_table
+from gptm.corpus import Corpus
+from gptm.model import CTM, GPTM
 
 N_TOPICS = 20
 MIN_WORDS = 20  # of a paragraph
 SHARES = (0.5, 0.2, 0.05)  # of a paragraph's words that the models see
 ON_THE_PAGE = 6000  # paragraphs, so that it opens at once
 PAGE = "gptm-demo.html"
+_INTERRUPTED = 130  # what a shell reports after Ctrl-C
+
+
+class Findings(NamedTuple):
+    """What the demo found. Perplexities, by model and share of words seen, are missing after Ctrl-C."""
+
+    topics: pd.DataFrame
+    perplexity: dict[str, dict[float, float]]
+    variance_explained: pd.DataFrame
+    page: str
+
+
+class Listener(Protocol):
+    """Who hears how the demo goes: the command line, or `PlainText`."""
+
+    def say(self, text: str) -> None:
+        """Take a line about how it goes."""
+
+    def answer(self, findings: Findings) -> None:
+        """Take what was found."""
+
+    def working(self, what: str) -> AbstractContextManager[object]:
+        """Show that something takes its time."""
+
+    def fitting(
+        self, model: Any
+    ) -> AbstractContextManager[Callable[[int, Any], bool | None] | None]:
+        """Show how a fit goes; gives the model's `callback`."""
+
+
+class PlainText:
+    """Lines on standard error, findings on standard output, and no progress bars."""
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def answer(self, findings: Findings) -> None:
+        print_findings(findings)
+        sys.stdout.flush()
+
+    def working(self, what: str) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def fitting(self, model: Any) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 def sotu_paragraphs() -> pd.DataFrame:
@@ -54,46 +100,48 @@ def demo_kernel() -> k.Kernel:
     return k.Matern("date") + k.Categorical("party") + k.Categorical("president")
 
 
-def run(session: Session, page: str = PAGE, paragraphs: pd.DataFrame | None = None) -> int:
-    """Fit, compare with the same model without metadata, print what was found, write the page."""
-    frame = sotu_paragraphs() if paragraphs is None else paragraphs
+def run(listener: Listener, page: str = PAGE, *, seed: int = 0, n_jobs: int = -1) -> int:
+    """Fit with and without metadata, compare, tell what was found, write the page; the exit code."""
+    frame = sotu_paragraphs()
     corpus = Corpus.from_texts(frame["text"], metadata=frame.drop(columns="text"))
-    session.say(
+    listener.say(
         f"State of the Union, {frame['date'].min():%Y} to {frame['date'].max():%Y}: {len(corpus):,} paragraphs, "
         f"{corpus.shape[1]:,} words"
     )
-    held_out = np.random.default_rng(session.seed).random(len(corpus)) < 0.1
+    held_out = np.random.default_rng(seed).random(len(corpus)) < 0.1
     training, test = corpus[~held_out], corpus[held_out]
-
-    session.say(f"fitting {N_TOPICS} topics with kernel {demo_kernel()!r}")
-    common: dict[str, Any] = {"random_state": session.seed, "n_jobs": session.jobs}
-    model = GPTM(N_TOPICS, kernel=demo_kernel(), **common)
-    complete = _fit(session, model, training)
-    without = CTM(N_TOPICS, **common)
-    if complete:
-        session.say("fitting the same without date, party and president, to compare")
-        complete = _fit(session, without, training)
-    with bar(session, "predicting held-out words"):
+    model, without, complete = _fit_both(listener, training, seed, n_jobs)
+    with listener.working("predicting held-out words"):
         scores = _scores({"GPTM": model, "CTM": without}, test) if complete else {}
-    found = {
-        "topics": _topic_table(model, frame["date"][~held_out]),
-        "perplexity": scores,
-        "variance_explained": _shares(model),
-        "page": page,
-    }
-    session.answer(found, lambda: _print(found))
-    with bar(session, "writing the page"):
+    topics = _topic_table(model, frame["date"][~held_out])
+    listener.answer(Findings(topics, scores, _shares(model), page))
+    with listener.working("writing the page"):
         _write_page(model, page, training, scores)
-    session.say(f"\nthe page: {page} (open it in a browser)")
-    session.say(
+    listener.say(f"\nthe page: {page} (open it in a browser)")
+    listener.say(
         "next, with a file of your own: gptm fit FILE.csv -o model.gptm && gptm report model.gptm -o report.html"
     )
-    return 0 if complete else 130
+    return 0 if complete else _INTERRUPTED
 
 
-def _fit(session: Session, model: Any, corpus: Corpus) -> bool:
-    """Fit with a bar; False where Ctrl-C ended it."""
-    with fitting(session, "fitting", model.max_iter, model.tol) as callback:
+def _fit_both(
+    listener: Listener, training: Corpus, seed: int, n_jobs: int
+) -> tuple[GPTM, CTM, bool]:
+    """The model with metadata, the one without, and whether Ctrl-C left both alone."""
+    kernel = demo_kernel()
+    model = GPTM(N_TOPICS, kernel=kernel, random_state=seed, n_jobs=n_jobs)
+    without = CTM(N_TOPICS, random_state=seed, n_jobs=n_jobs)
+    listener.say(f"fitting {N_TOPICS} topics with kernel {kernel!r}")
+    complete = _fit(listener, model, training)
+    if complete:
+        listener.say("fitting the same without date, party and president, to compare")
+        complete = _fit(listener, without, training)
+    return model, without, complete
+
+
+def _fit(listener: Listener, model: Any, corpus: Corpus) -> bool:
+    """Fit and show how it goes; False where Ctrl-C ended it."""
+    with listener.fitting(model) as callback:
         model.set_params(callback=callback).fit(corpus)
     return bool(model.stop_reason_ != "interrupt")
 
@@ -120,22 +168,23 @@ def _shares(model: GPTM) -> pd.DataFrame:
     return table[table["topic"].astype(str) == "all"].drop(columns="topic")
 
 
-def _print(found: dict[str, Any]) -> None:
+def print_findings(findings: Findings) -> None:
+    """Topics, shares of variation and perplexities, on standard output."""
     rows = [
         (row["topic"], f"{row['share']:.1%}", row["peak"], row["words"])
-        for row in found["topics"].to_dict("records")
+        for row in findings.topics.to_dict("records")
     ]
     print_table(rows, ("topic", "share", "peak", "words"), ("topic", "share"))
     print("\nhow much of the topics' variation each part explains (with 90 % intervals):")
-    for row in found["variance_explained"].to_dict("records"):
+    for row in findings.variance_explained.to_dict("records"):
         print(f"  {row['term']:<12} {row['share']:6.1%}  ({row['low']:.1%} to {row['high']:.1%})")
-    if not found["perplexity"]:
+    if not findings.perplexity:
         return
     print(
         "\nperplexity of held-out words, lower is better, with 50 / 20 / 5 % of a paragraph seen:"
     )
     names = {"GPTM": "GPTM, with date, party, president", "CTM": "CTM, words only"}
-    for name, scores in found["perplexity"].items():
+    for name, scores in findings.perplexity.items():
         print(f"  {names[name]:<34}", " / ".join(f"{score:.0f}" for score in scores.values()))
 
 
@@ -155,9 +204,18 @@ def _write_page(
 
 
 def main() -> int:
-    """The demo with its page in the current folder."""
-    session = Session()
-    return run_session(session, lambda: run(session))
+    """The demo with its page in the current folder; errors that a user can act on are one line."""
+    listener = PlainText()
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *rest: listener.say(f"warning: {message}")
+            return run(listener)
+    except KeyboardInterrupt:
+        listener.say("error: interrupted; nothing was saved.")
+        return _INTERRUPTED
+    except (ValueError, OSError, ImportError) as error:
+        listener.say(f"error: {error}")
+        return 1
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.stats import rankdata
 
+from gptm._basics.errors import ArgumentError
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 
@@ -39,7 +40,7 @@ def split_tokens(
     (np.float64(3.0), np.float64(3.0))
     """
     if not 0.0 < observed < 1.0:
-        raise ValueError(f"observed must lie between 0 and 1; got {observed!r}.")
+        raise ArgumentError("observed", "must lie between 0 and 1", observed)
     X = csr_matrix(counts, dtype=np.float64)
     rng = np.random.default_rng(random_state)
     part = np.zeros_like(X.data)

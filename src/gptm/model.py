@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gptm import interop, metrics, tables
+from gptm._basics.errors import Argument, Message, PythonOnly
 from gptm._basics.parallel import computing, interruptible
 from gptm._basics.progress import Progress
 from gptm._basics.types import Array
@@ -978,24 +979,30 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _conclude(self, reason: Reason, progress: Progress) -> None:
         progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
         if reason == "interrupt":
-            warn(
-                f"fit was interrupted after {self.n_iter_} iterations; the model so far is kept. Fit again with "
-                "warm_start=True to go on from it.",
-                ConvergenceWarning,
+            said = Message(
+                f"fit was interrupted after {self.n_iter_} iterations; the model so far is kept.",
+                PythonOnly(" Fit again with warm_start=True to go on from it."),
             )
+            warn(said, ConvergenceWarning)
         elif reason == "max_iter" and self.inference != "sampling":
-            warn(
-                f"fit did not converge in max_iter={self.n_iter_} iterations: the bound still rises by more than "
-                f"tol={self.tol:g} of its value. Increase max_iter, or tol if this is close enough.",
-                ConvergenceWarning,
+            said = Message(
+                f"fit did not converge in {self.n_iter_} iterations: the bound still rises by more than "
+                f"{self.tol:g} of its value. Increase ",
+                Argument("max_iter"),
+                ", or ",
+                Argument("tol"),
+                " if this is close enough.",
             )
+            warn(said, ConvergenceWarning)
         elif reason == "max_iter" and (shortage := short_of_draws(self.diagnostics_)) is not None:
-            warn(
-                f"the chain is short for error bars: after {self.n_iter_} sweeps a typical effect has {shortage} "
-                "(diagnostics_ has all). Topics and predictions are usable; "
-                f"bands of effects may be too narrow. Increase max_iter to {4 * self.n_iter_} for them.",
-                ConvergenceWarning,
+            said = Message(
+                f"the chain is short for error bars: after {self.n_iter_} sweeps a typical effect has {shortage}",
+                PythonOnly(" (diagnostics_ has all)"),
+                ". Topics and predictions are usable; bands of effects may be too narrow. For these pass ",
+                Argument("max_iter", 4 * self.n_iter_),
+                ".",
             )
+            warn(said, ConvergenceWarning)
 
     # What a fitted model works out when it is asked.
 
@@ -1047,11 +1054,17 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if frame is not None and kernel is not None:
             frame = with_columns(frame, kernel.column_names(), fill=missing_columns == "prior")
         elif bound.reads_metadata and missing_columns == "error":
-            warn(
-                f"the kernel {kernel!r} reads metadata, but none arrived with these {n_documents} "
-                "documents; they fall back to the prior. Pass metadata=, or inside scikit-learn's "
-                "cross-validation switch on sklearn.set_config(enable_metadata_routing=True).",
+            said = Message(
+                f"the kernel {kernel!r} reads metadata, but none arrived with these {n_documents} documents; they fall "
+                "back to the prior. Pass ",
+                Argument("metadata", ...),
+                ", a table with its columns.",
+                PythonOnly(
+                    " Inside scikit-learn's cross-validation switch on "
+                    "sklearn.set_config(enable_metadata_routing=True)."
+                ),
             )
+            warn(said)
         return bound.read(Documents(n_documents, frame, counts, None, self.n_jobs))
 
     def _completion(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gptm import metrics
+from gptm._basics.errors import ArgumentError
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, check_number
 from gptm.corpus import Corpus
@@ -50,9 +51,8 @@ def topic_numbers(fitted: Fitted, topics: Any) -> list[int]:
     in_use = [repr(name) for name in names if name is not None]
     called = f", or called {', '.join(in_use)}" if in_use else ""
     if not asked:
-        raise ValueError(
-            f"expected at least one topic, from 0 to {fitted.K - 1}{called}; got {topics!r}."
-        )
+        expected = f"must name at least one topic, from 0 to {fitted.K - 1}{called}"
+        raise ArgumentError("topic", expected, topics)
     numbers = []
     for topic in asked:
         whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
@@ -61,9 +61,8 @@ def topic_numbers(fitted: Fitted, topics: Any) -> list[int]:
         elif whole and 0 <= topic < fitted.K:
             numbers.append(int(topic))
         else:
-            raise ValueError(
-                f"topics are numbered from 0 to {fitted.K - 1}{called}; got {topic!r}."
-            )
+            expected = f"must be a number from 0 to {fitted.K - 1}{called}"
+            raise ArgumentError("topic", expected, topic)
     return list(dict.fromkeys(numbers))
 
 
@@ -71,7 +70,7 @@ def one_topic(fitted: Fitted, topic: Any) -> int:
     """The number of a single topic."""
     numbers = topic_numbers(fitted, topic)
     if len(numbers) > 1:
-        raise ValueError(f"topic must be one topic; got {topic!r}.")
+        raise ArgumentError("topic", "must be one topic", topic)
     return numbers[0]
 
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from benchmarks.peers.measuring import Recorder
 from gensim.matutils import Sparse2Corpus
 from gensim.models import LdaMulticore
 from scipy.sparse import csr_matrix
+
+from benchmarks.peers.measuring import Recorder
 
 PACKAGE = "gensim"
 WARM_UP: dict[str, Any] = {"passes": 1}

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from benchmarks.peers.measuring import Recorder
 from scipy.sparse import csr_matrix
 
+from benchmarks.peers.measuring import Recorder
 from gptm import CTM
 
 PACKAGE = "gptm"

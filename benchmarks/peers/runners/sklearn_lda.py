@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
-from benchmarks.peers.measuring import Recorder
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import LatentDirichletAllocation
+
+from benchmarks.peers.measuring import Recorder
 
 PACKAGE = "scikit-learn"
 WARM_UP: dict[str, Any] = {"max_iter": 2}

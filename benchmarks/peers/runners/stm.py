@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.peers.measuring import Recorder
-from benchmarks.peers.runners.tomotopy_lda import GROWTH
 from scipy.io import mmwrite
 from scipy.sparse import csr_matrix
+
+from benchmarks.peers.measuring import Recorder
+from benchmarks.peers.runners.tomotopy_lda import GROWTH
 
 PACKAGE = "stm"  # R's; its version is among the facts
 WARM_UP: dict[str, Any] = {"max_iter": 2}

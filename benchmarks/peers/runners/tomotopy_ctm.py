@@ -3,6 +3,8 @@
 from typing import Any
 
 import tomotopy
+from scipy.sparse import csr_matrix
+
 from benchmarks.peers.measuring import Recorder
 from benchmarks.peers.runners.tomotopy_lda import (
     PACKAGE,
@@ -14,7 +16,6 @@ from benchmarks.peers.runners.tomotopy_lda import (
     prepare_new,
     topics,
 )
-from scipy.sparse import csr_matrix
 
 __all__ = ["INFERENCE", "PACKAGE", "WARM_UP", "facts", "fit", "infer", "prepare_new", "topics"]
 

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tomotopy
-from benchmarks.peers.measuring import Recorder
 from scipy.sparse import csr_matrix
+
+from benchmarks.peers.measuring import Recorder
 
 PACKAGE = "tomotopy"
 WARM_UP: dict[str, Any] = {"sweeps": 5}

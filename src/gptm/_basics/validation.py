@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.types import Array
 
 
@@ -17,7 +18,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """A parameter that must be one of a few words."""
     if value not in choices:
         options = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} must be one of {options}; got {value!r}.")
+        raise ArgumentError(name, f"must be one of {options}", value)
 
 
 def check_number(name: str, value: Any, *, least: float, integer: bool = False) -> None:
@@ -26,28 +27,28 @@ def check_number(name: str, value: Any, *, least: float, integer: bool = False) 
     wrong_kind = not isinstance(value, kind) or isinstance(value, bool)
     if wrong_kind or not np.isfinite(value) or value < least:
         expected = "an integer" if integer else "a number"
-        raise ValueError(f"{name} must be {expected} of at least {least}; got {value!r}.")
+        raise ArgumentError(name, f"must be {expected} of at least {least}", value)
 
 
 def check_truth(name: str, value: Any) -> None:
     """A parameter that must be True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {value!r}.")
+        raise ArgumentError(name, "must be True or False", value)
 
 
 def check_n_jobs(n_jobs: Any) -> None:
     """A number of threads as in scikit-learn: None, or an integer that is not 0."""
     whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0):
-        raise ValueError(
-            f"n_jobs must be None, a number of threads, or -1 for all processors; got {n_jobs!r}."
+        raise ArgumentError(
+            "n_jobs", "must be None, a number of threads, or -1 for all processors", n_jobs
         )
 
 
 def check_callback(callback: Any) -> None:
     """A function, or none."""
     if callback is not None and not callable(callback):
-        raise ValueError(f"callback must be a function of (iteration, state); got {callback!r}.")
+        raise ArgumentError("callback", "must be a function of (iteration, state)", callback)
 
 
 def check_init(init: Any, n_components: int, n_words: int) -> str | Array:
@@ -58,18 +59,18 @@ def check_init(init: Any, n_components: int, n_words: int) -> str | Array:
     try:
         topics = np.asarray(init, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"init must be 'gibbs', 'spectral', 'random' or an array of topics; got {init!r}."
+        raise ArgumentError(
+            "init", "must be 'gibbs', 'spectral', 'random' or an array of topics", init
         ) from error
     if topics.shape != (n_components, n_words):
-        raise ValueError(
-            f"init as an array must have one row per topic and one column per word: expected "
-            f"{(n_components, n_words)}, got {topics.shape}."
+        expected = (
+            f"as an array must have one row per topic and one column per word, shape "
+            f"{(n_components, n_words)}"
         )
+        raise ArgumentError("init", expected, Message(f"{topics.shape}"))
     if not np.isfinite(topics).all() or (topics < 0).any() or (topics.sum(1) <= 0).any():
-        raise ValueError(
-            "init as an array must hold finite non-negative weights, with at least one positive per topic."
-        )
+        expected = "as an array must hold finite non-negative weights, at least one of them positive in each topic"
+        raise ArgumentError("init", expected)
     return topics
 
 
@@ -77,7 +78,7 @@ def checked_quantiles(given: Any) -> list[float]:
     """Probabilities of quantiles, such as (0.05, 0.95)."""
     found = [given] if is_real(given) else list(given)
     if not found or not all(is_real(one) and 0 < one < 1 for one in found):
-        raise ValueError(
-            f"quantiles must be probabilities between 0 and 1, such as (0.05, 0.95); got {given!r}."
+        raise ArgumentError(
+            "quantiles", "must be probabilities between 0 and 1, such as (0.05, 0.95)", given
         )
     return [float(one) for one in found]

@@ -1,12 +1,17 @@
-"""`gptm demo` and `gptm reproduce`: known corpora, without a file of one's own."""
+"""`gptm demo`: a corpus that comes with the demo, and no file of one's own."""
 
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gptm.cli.progress_bars import bar, fitting
 from gptm.cli.read_documents import check_output
-from gptm.cli.session import Session, UsageError
+from gptm.cli.session import Session
+
+if TYPE_CHECKING:
+    from gptm.demo import Findings
 
 
 def demo(
@@ -19,44 +24,25 @@ def demo(
     check_output(output)
     from gptm import demo as library
 
-    return library.run(session, output)
+    return library.run(_Listener(session), output, seed=session.seed, n_jobs=session.jobs)
 
 
-def reproduce(
-    session: Session,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Folder for results, tables, figures and page.")
-    ] = "reproduce",
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder with the documents (dif100.jsonl.gz and others); without it newsgroups are fetched by "
-            "scikit-learn, which needs a network.",
-        ),
-    ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Only these experiments, as in table2,table6."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Few documents, folds and values: a minute or two.")
-    ] = False,
-) -> int:
-    """The tables and figures of the paper, run again; goes on where the last run stopped."""
-    if data is not None and not Path(data).is_dir():
-        raise UsageError(f"--data expects a folder; there is no folder {data}.")
-    if Path(output).exists() and not Path(output).is_dir():
-        raise UsageError(f"--output expects a folder; {output} is a file.")
-    from gptm.reproduce import experiments
-    from gptm.reproduce.command import reproduce as run
-    from gptm.reproduce.jobs import Settings
+class _Listener:
+    """Tells a session how the demo goes, with progress bars."""
 
-    names = list(experiments.NAMES) if only is None else [name.strip() for name in only.split(",")]
-    unknown = sorted(set(names) - set(experiments.NAMES))
-    if unknown:
-        raise UsageError(
-            f"--only expects names of experiments, {', '.join(experiments.NAMES)}; got {', '.join(unknown)}."
-        )
-    settings = Settings(data, session.seed, quick, session.jobs)
-    return run(session, Path(output), settings, names)
+    def __init__(self, session: Session):
+        self.session = session
+
+    def say(self, text: str) -> None:
+        self.session.say(text)
+
+    def answer(self, findings: "Findings") -> None:
+        from gptm.demo import print_findings
+
+        self.session.answer(findings._asdict(), lambda: print_findings(findings))
+
+    def working(self, what: str) -> AbstractContextManager[object]:
+        return bar(self.session, what)
+
+    def fitting(self, model: Any) -> AbstractContextManager[Callable[[int, Any], bool]]:
+        return fitting(self.session, "fitting", model.max_iter, model.tol)

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
 from gptm.cli.kernel_terms import Term, terms
 from gptm.cli.read_documents import check_table, model_file, write_table
 from gptm.cli.session import Session, UsageError
-from gptm.cli.text_tables import print_table
 
 if TYPE_CHECKING:
     from gptm.model import GPTM

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gptm.cli import options as o
+from gptm.cli.argument_options import in_options
 from gptm.cli.progress_bars import fitting
 from gptm.cli.read_documents import check_output, read_training
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
@@ -109,7 +110,7 @@ def _save(
     from gptm.files.table_columns import named
 
     columns = reading.columns
-    order = named(text, columns.text, "--text") if columns.text else ()
+    order = named(text, columns.text, "text") if columns.text else ()
     kept = {
         "corpus": reading.corpus if keep_corpus else None,
         "texts": reading.texts,
@@ -133,7 +134,7 @@ def _save(
 def tell_reading(session: Session, reading: Any) -> None:
     """Which columns were taken for what, and what became of the words."""
     if len(reading.columns):
-        session.say(str(reading.columns).replace("in text= to", "in --text to") + "\n")
+        session.say(f"{reading.columns}\n")
     session.say(str(reading.report))
 
 
@@ -191,7 +192,9 @@ def summary(model: "GPTM", reading: Any, target: str, state: str) -> dict[str, A
         "words": V,
         "words_report": reading.report.to_dict(),
         "columns": reading.columns.to_list(),
-        "problems": [problem.to_dict() for problem in reading.problems],
+        "problems": [
+            problem.to_dict() | {"message": in_options(problem)} for problem in reading.problems
+        ],
         "kernel": None if model.kernel_ is None else repr(model.kernel_),
         "state": state,
         "iterations": model.n_iter_,

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -134,6 +135,8 @@ class FileOptions:
 
     def settings(self) -> dict[str, Any]:
         """What `gptm.files.read` takes."""
+        check_named_file("--vocabulary", self.vocabulary)
+        check_named_file("--metadata", self.metadata)
         return {
             "text": (self.text or "").strip()
             or None,  # a name may hold a comma, so that the columns decide
@@ -309,6 +312,12 @@ def as_given(*groups: Any) -> str:
                 several = value if isinstance(value, list) else [value]
                 typed += [f"{option} {shlex.quote(str(part))}" for part in several]
     return " ".join(typed)
+
+
+def check_named_file(option: str, path: str | None) -> None:
+    """Say which option names a file that is not there."""
+    if path not in (None, "-") and not Path(str(path)).exists():
+        raise UsageError(f"{option} expects a file; there is no file {path}.")
 
 
 def parse_frequency(option: str, text: str | None) -> int | float | None:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gptm.cli.argument_options import in_options
 from gptm.cli.progress_bars import bar
 from gptm.cli.session import Session, UsageError
-from gptm.cli.wording import in_options
 
 
 def read_training(
@@ -29,7 +29,7 @@ def read_training(
     try:
         chosen = Words(**words)
     except ValueError as error:
-        raise UsageError(in_options(str(error))) from None
+        raise UsageError(in_options(error)) from None
     with bar(session, "reading") as update:
         result = files.read(file, words=chosen, keep_texts=keep_texts, progress=update, **settings)
     tell_problems(session, result)
@@ -44,7 +44,7 @@ def _check_kernel(kernel: Any, metadata: Any) -> None:
     columns = [] if metadata is None else list(metadata)
     for name in kernel.column_names() if hasattr(kernel, "column_names") else ():
         if name not in columns:
-            raise unknown_column(name, columns, "--kernel")
+            raise unknown_column(name, columns, "kernel")
 
 
 def check_file(file: str) -> None:
@@ -57,7 +57,7 @@ def tell_problems(session: Session, result: Any, but: Sequence[str] = ()) -> Non
     """Warn of what was wrong with a file, except for the kinds in `but`."""
     for problem in result.problems:
         if problem.kind not in but:
-            session.warn(str(problem))
+            session.warn(problem)
 
 
 def check_output(

@@ -8,7 +8,7 @@ import typer
 
 from gptm.cli import options as o
 from gptm.cli.progress_bars import bar
-from gptm.cli.read_documents import check_file, check_output, model_file
+from gptm.cli.read_documents import check_output, model_file
 from gptm.cli.session import Session, UsageError
 
 
@@ -42,8 +42,7 @@ def report(
         raise UsageError("standard output can hold the page or its data: give --output or --data.")
     check_output(page, inputs=[model, scores])
     check_output(data, "--data", inputs=[model, scores, page])
-    if scores is not None:
-        check_file(scores)
+    o.check_named_file("--scores", scores)
     with model_file(model) as path:
         from gptm.model import load
         from gptm.storage import load_attached

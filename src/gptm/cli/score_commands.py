@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
 from gptm.cli.progress_bars import counting
 from gptm.cli.read_documents import check_table, read_training, write_table
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
-from gptm.cli.text_tables import print_table
 
 _NOTHING_TO_COMPARE = (
     "There is no side information to compare with the words alone; for scores of the words alone use 'gptm search -k "

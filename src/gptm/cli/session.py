@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gptm.cli.wording import in_options
+from gptm._basics.errors import Message
+from gptm.cli.argument_options import in_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,9 +54,9 @@ class Session:
         if not self.quiet:
             self.console.print(text)
 
-    def warn(self, text: str) -> None:
-        """One line, once, also if quiet is wanted."""
-        line = in_options(text)
+    def warn(self, said: object) -> None:
+        """One line, once, also if quiet is wanted: a text, or anything that carries a message."""
+        line = in_options(said)
         if line not in self._said:
             self._said.add(line)
             self.console.print(f"warning: {line}", style="yellow")
@@ -108,8 +109,8 @@ def _described(error: Exception) -> str:
     if len(problems) > 1:
         return "\n".join([f"{len(problems)} kinds of problems", *map(in_options, problems)])
     if isinstance(error, _EXPECTED) and str(error):
-        return in_options(str(error))
-    return f"{type(error).__name__}: {in_options(str(error))} (--debug shows where)"
+        return in_options(error)
+    return f"{type(error).__name__}: {in_options(error)} (--debug shows where)"
 
 
 @contextmanager
@@ -117,11 +118,12 @@ def _library_talk(session: Session) -> Iterator[None]:
     """Warnings and announcements of the library as single lines on standard error."""
 
     def show(message: Warning | str, *args: Any, **keywords: Any) -> None:
-        session.warn(str(message))
+        session.warn(message)
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            session.say(f"note: {in_options(record.getMessage())}")
+            said = record.msg if isinstance(record.msg, Message) else record.getMessage()
+            session.say(f"note: {in_options(said)}")
 
     logger, handler = logging.getLogger("gptm"), Notes()
     propagate = logger.propagate

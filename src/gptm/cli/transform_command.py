@@ -97,6 +97,7 @@ def _read(
     }
     with bar(session, "reading") as update:
         reading = files.read_documents(file, progress=update, **given)
+    _check_columns(settings["kinds"], trained, [column.name for column in reading.columns])
     if settings["text"] is None:
         _tell_text(session, reading.columns.text, trained.get("text"))
     return reading
@@ -108,6 +109,17 @@ def _kinds(fitted: "GPTM", trained: dict[str, Any], given: dict[str, str] | None
     matter = {*(() if kernel is None else kernel.column_names()), trained.get("id")}
     known = trained.get("kinds") or {}
     return {name: kind for name, kind in known.items() if name in matter} | (given or {})
+
+
+def _check_columns(
+    given: dict[str, str] | None, trained: dict[str, Any], columns: list[str]
+) -> None:
+    """A kind must be for a column of the file, or for one of the training that the file happens to lack."""
+    from gptm.files.table_columns import unknown_column
+
+    for name in given or ():
+        if name not in columns and name not in (trained.get("kinds") or {}):
+            raise unknown_column(name, columns, "kinds")
 
 
 def _tell_text(session: Session, found: tuple[str, ...], expected: list[str] | None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
+from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.warnings import warn
 from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
@@ -84,10 +85,8 @@ class Corpus:
             else np.array([str(word) for word in vocabulary], dtype=object)
         )
         if self.vocabulary is not None and len(self.vocabulary) != V:
-            raise ValueError(
-                f"vocabulary must name every column of the counts: expected {V} words, "
-                f"got {len(self.vocabulary)}."
-            )
+            expected = f"must name every column of the counts: expected {V} words"
+            raise ArgumentError("vocabulary", expected, len(self.vocabulary))
         self.words = words
         self.report: WordsReport | None = None
         self._given_metadata = as_frame(metadata, n)
@@ -195,9 +194,10 @@ class Corpus:
         names = [] if self._given_metadata is None else list(self._given_metadata.columns)
         for name in self._given_kinds:
             if name not in names:
-                raise ValueError(
-                    f"kinds names the column {name!r}; the columns of the metadata are "
-                    f"{', '.join(map(repr, names)) or 'none'}."
+                columns = ", ".join(map(repr, names)) or "none"
+                raise InputError(
+                    Argument("kinds"),
+                    f" names the column {name!r}; the columns of the metadata are {columns}.",
                 )
 
     def _settle_kinds(self) -> None:
@@ -234,7 +234,7 @@ class Corpus:
         log = ProblemLog(unit="row", name="metadata")
         self.ids = read_ids(table[column.name], range(1, len(self) + 1), log)
         for problem in log.problems():
-            warn(str(problem))
+            warn(problem.said)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from gptm._basics.errors import InputError, Message, PythonOnly
 from gptm._basics.warnings import warn
 from gptm.corpus.corpus import Corpus
 from gptm.corpus.metadata import as_frame
@@ -36,7 +37,7 @@ def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | No
             counts = validate_data(estimator, X, **_CHECKS)
             vocabulary = getattr(estimator, "feature_names_in_", None)
     except ValueError as error:
-        raise ValueError(f"{error}\n{_hint(str(error))}") from error
+        raise InputError(f"{error}\n", _hint(str(error))) from error
     # The training counts stay with the model, whatever becomes of the caller's.
     return _canonical(csr_matrix(counts, copy=True), own=True), vocabulary
 
@@ -55,7 +56,7 @@ def read_counts(estimator: BaseEstimator, X: Any, *, own: bool = False) -> csr_m
         else:
             counts = validate_data(estimator, X, reset=False, **_CHECKS)
     except ValueError as error:
-        raise ValueError(f"{error}\n{_hint(str(error))}") from error
+        raise InputError(f"{error}\n", _hint(str(error))) from error
     return _canonical(csr_matrix(counts, copy=own), own=own)
 
 
@@ -138,7 +139,7 @@ def _agree_on_vocabulary(estimator: Any, corpus: Corpus) -> None:
     """For a corpus what `validate_data` does for arrays and DataFrames."""
     name, expected = type(estimator).__name__, estimator.n_features_in_
     if corpus.shape[1] != expected:
-        raise ValueError(
+        raise InputError(
             f"X has {corpus.shape[1]} features, but {name} expects {expected} features."
         )
     fitted = getattr(estimator, "feature_names_in_", None)
@@ -147,13 +148,13 @@ def _agree_on_vocabulary(estimator: Any, corpus: Corpus) -> None:
     differ = np.flatnonzero(np.asarray(fitted) != corpus.vocabulary)
     if len(differ):
         first = differ[0]
-        raise ValueError(
+        raise InputError(
             f"the features of X are other words than {name} was fitted with: number {first} is "
             f"{corpus.vocabulary[first]!r}, expected {fitted[first]!r}."
         )
 
 
-def _hint(message: str) -> str:
+def _hint(message: str) -> str | Message:
     """What to do about scikit-learn's complaint."""
     if "egative" in message:
         return "Expected counts of words, documents x words, none below zero; pass raw counts."
@@ -162,8 +163,11 @@ def _hint(message: str) -> str:
     if "0 feature" in message or "0 sample" in message:
         return "Expected a matrix of counts, documents x words, with at least one of each."
     if "feature" in message:
-        return (
-            "Expected documents x words with the vocabulary of the training counts; use the same vectoriser, or "
-            "Corpus.from_texts(texts, vocabulary=corpus.vocabulary)."
+        return Message(
+            "Expected documents x words with the vocabulary of the training counts",
+            PythonOnly(
+                "; use the same vectoriser, or Corpus.from_texts(texts, vocabulary=corpus.vocabulary)"
+            ),
+            ".",
         )
     return "Expected a matrix of counts, documents x words, a gptm.Corpus, or a list of texts."

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm._basics.errors import Argument, ArgumentError
 from gptm.corpus.cells import (
     as_list,
     as_name,
@@ -46,7 +47,7 @@ _ATTRIBUTE = "kinds"  # under which a table carries its kinds along
 _MOST = 0.95  # share of the cells that must be of a kind; the others are noted
 _LONG = 200  # characters beyond which strings that are not counted are not kept either
 MAPPINGS = "neither numbers, dates nor names"
-LONG_STRINGS = "long strings; name it in text= to count its words"
+LONG_STRINGS = "long strings; its words are counted only if you name it as a text column"
 
 _ID_NAMES = re.compile(r"_?id|key|doc_?id|document_?id|uu?id|guid|identifier", re.I)
 _ID_ENDING = re.compile(
@@ -107,10 +108,11 @@ def check_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
         if base_kind(str(kind)) not in KINDS or (
             detail and base_kind(kind) != "date" and kind != "number:comma"
         ):
-            raise ValueError(
-                f"kinds[{name!r}] must be one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', or "
-                f"'number:comma' for numbers such as 1.234,5; got {kind!r}."
+            expected = (
+                f"must give every column one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', or "
+                "'number:comma' for numbers such as 1.234,5"
             )
+            raise ArgumentError("kinds", expected, Argument("kinds", {name: kind}))
     return given
 
 

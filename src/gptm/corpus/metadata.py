@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm._basics.errors import Argument, InputError, PythonOnly
 from gptm._basics.types import Array
 from gptm.corpus.cells import as_name, is_missing, number_reader
 from gptm.corpus.dates import ISO, as_dates, find_forms
@@ -104,9 +105,10 @@ def _plain_times(values: pd.Series) -> pd.Series:
 def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
     """One column; an unknown name is an error that lists the columns that are there."""
     if frame is None:
-        raise ValueError(
-            f"{wanted_by} needs the metadata column {name!r}, but no metadata arrived. "
-            "Pass metadata=, a DataFrame with one row per document."
+        raise InputError(
+            f"{wanted_by} needs the metadata column {name!r}, but no metadata arrived. Pass ",
+            Argument("metadata", ...),
+            ", a table with one row per document.",
         )
     if name not in frame.columns:
         names = ", ".join(map(repr, frame.columns)) or "none"
@@ -138,10 +140,11 @@ def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd
         return frame.assign(**dict.fromkeys(absent))
     names_there = ", ".join(map(repr, frame.columns)) or "none"
     several = "s" if len(absent) > 1 else ""
-    raise ValueError(
+    raise InputError(
         f"the kernel needs the metadata column{several} {', '.join(map(repr, absent))}; the columns are {names_there}. "
-        "Rename them as in training, or go on without: missing_columns='prior' takes what is absent for missing, so "
-        "that these terms of the kernel fall back to the prior."
+        "Rename them as in training, or go on without: ",
+        Argument("missing_columns", "prior"),
+        " treats them as missing, so that these terms of the kernel fall back to the prior.",
     )
 
 
@@ -262,9 +265,12 @@ def numbers(values: pd.Series, name: str, date: bool | None = None) -> Array:
         cells = values.tolist()
         result = _numbers_of(cells)
         if any(np.isnan(n) and not is_missing(c) for n, c in zip(result, cells, strict=True)):
-            raise ValueError(
-                f"metadata column {name!r} must hold numbers or dates; it holds values such as {_first_odd(cells)!r}. "
-                "Convert it, for example with pd.to_datetime or pd.to_numeric, or use another kernel for it."
+            raise InputError(
+                f"metadata column {name!r} must hold numbers or dates; it holds values such as {_first_odd(cells)!r}. ",
+                PythonOnly("Convert it with pd.to_datetime or pd.to_numeric. "),
+                "For dates in text, say how they are written, for example ",
+                Argument("kinds", {name: "date:%d/%m/%Y"}),
+                ". Or use another kernel for it.",
             )
     if np.isinf(result).any():
         raise ValueError(

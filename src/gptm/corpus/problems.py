@@ -1,13 +1,15 @@
 """What is wrong with documents and metadata: counted, with the first places, never passed over in silence."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
+
+from gptm._basics.errors import Argument, InputError, Message
 
 _FIRST = 5  # places that are named
 
 # Kind of problem: what happened, and what to try.
-_KINDS = {
+_KINDS: dict[str, tuple[str, str | Message]] = {
     "short line": (
         "kept, the last cells missing",
         "Check them if they should be complete.",
@@ -26,7 +28,7 @@ _KINDS = {
     ),
     "undecodable bytes": (
         "bytes that are not in the file's encoding replaced by �",
-        "Name the encoding, for example encoding='latin-1'.",
+        Message("Name the encoding, for example ", Argument("encoding", "latin-1"), "."),
     ),
     "cut short": (
         "the file ends too early, and all before was kept",
@@ -69,12 +71,22 @@ class DataProblem:
 
     kind: str
     count: int
-    lines: tuple[int, ...] = ()
-    message: str = ""
+    lines: tuple[int, ...]
+    said: Message
+
+    @property
+    def message(self) -> str:
+        """What happened, where, and what to do."""
+        return str(self.said)
 
     def to_dict(self) -> dict[str, Any]:
         """The problem in terms of JSON."""
-        return {**asdict(self), "lines": list(self.lines)}
+        return {
+            "kind": self.kind,
+            "count": self.count,
+            "lines": list(self.lines),
+            "message": self.message,
+        }
 
     def __str__(self) -> str:
         return self.message
@@ -85,14 +97,15 @@ class _Entry:
     count: int = 0
     lines: list[int] = field(default_factory=list)
     details: list[str] = field(default_factory=list)
-    remedies: list[str] = field(default_factory=list)
+    remedies: list[str | Message] = field(default_factory=list)
 
 
-class ProblemError(ValueError):
+class ProblemError(InputError):
     """What is wrong with files, all at once, where nothing wrong is accepted."""
 
-    def __init__(self, problems: Sequence[str]):
-        super().__init__("\n".join(problems))
+    def __init__(self, problems: Sequence[Message]):
+        first, *others = problems
+        super().__init__(first, *(Message("\n", problem) for problem in others))
         self.problems = tuple(problems)
 
 
@@ -114,7 +127,7 @@ class ProblemLog:
         line: int | None = None,
         detail: str = "",
         count: int = 1,
-        remedy: str = "",
+        remedy: str | Message = "",
     ) -> None:
         """Note a problem at a place; `count` is how many places it stands for, `remedy` replaces the usual advice."""
         entry = self._entries.setdefault(kind, _Entry())
@@ -136,7 +149,7 @@ class ProblemLog:
     def check(self, *others: "ProblemLog") -> None:
         """Raise what this log and others hold, if it is strict."""
         noted = [
-            f"{log.name}: {problem} (strict=True)"
+            Message(f"{log.name}: ", problem.said, " (", Argument("strict", True), ")")
             for log in (self, *others)
             for problem in log.problems()
             if problem.kind not in _HARMLESS
@@ -144,7 +157,7 @@ class ProblemLog:
         if self.strict and noted:
             raise ProblemError(noted)
 
-    def _message(self, kind: str, entry: _Entry) -> str:
+    def _message(self, kind: str, entry: _Entry) -> Message:
         what, remedy = _KINDS[kind]
         unit = "column" if "column" in kind else self.unit
         many = f"{entry.count:,} {unit}{'' if entry.count == 1 else 's'}"
@@ -155,5 +168,6 @@ class ProblemLog:
             places = f"{self.unit} {', '.join(map(str, entry.lines))}"
         where = f" ({places}{more})" if entry.lines else ""
         detail = f": {'; '.join(entry.details)}" if entry.details else ""
-        advice = " ".join(entry.remedies) or remedy
-        return f"{kind}: {many}{where}, {what}{detail}. {advice}".rstrip()
+        advice = entry.remedies or ([remedy] if remedy else [])
+        said = f"{kind}: {many}{where}, {what}{detail}."
+        return Message(said, *(Message(" ", sentence) for sentence in advice))

@@ -7,6 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from gptm._basics.errors import ArgumentError, Message, PythonOnly, Value
+
 # Lists of stop words that were looked through; others of that package are in a wrong encoding, mixed or old.
 LANGUAGES = {
     "ar": "arabic",
@@ -80,13 +82,17 @@ def checked_stop_words(value: Any) -> str | tuple[str, ...] | None:
             return "+".join(names)
         if Path(value).is_file():
             return _word_file(Path(value))
-        raise ValueError(
-            f"stop_words must be a language, a file with one word per line, a list of words, 'auto' or None; got "
-            f"{value!r}. The languages are {', '.join(sorted(LANGUAGES.values()))}."
+        expected = Message(
+            "must be a language, a file with one word per line, ",
+            PythonOnly("a list of words, "),
+            "'auto' or ",
+            Value("stop_words", None),
         )
+        languages = f"The languages are {', '.join(sorted(LANGUAGES.values()))}."
+        raise ArgumentError("stop_words", expected, value, languages)
     words = tuple(value)
     if not all(isinstance(word, str) for word in words):
-        raise ValueError(f"stop_words as a list must hold strings; got {words[:5]!r}.")
+        raise ArgumentError("stop_words", "as a list must hold strings", words[:5])
     return words
 
 

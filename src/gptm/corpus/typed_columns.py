@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm._basics.errors import Argument, ArgumentError, Message
 from gptm._basics.warnings import warn
 from gptm.corpus.cells import as_list, as_name, as_text, as_vector, is_missing, number_reader
 from gptm.corpus.dates import ISO, as_dates, find_doubt, some_forms
@@ -57,7 +58,7 @@ def typed_frame(
     columns = decide_kinds(table, given | settled, id_column, document_ids, frame.index)
     typed = {name: _retyped(columns[name], table[name], document_ids, log) for name in names}
     for problem in log.problems():
-        warn(str(problem))
+        warn(problem.said)
     decided = {name: columns[name].kind for name in names}
     return with_kinds(frame.assign(**typed), settled | decided)
 
@@ -181,9 +182,8 @@ def _dates(
     try:
         dates = as_dates(cells, form or ISO)
     except ValueError as error:
-        raise ValueError(
-            f"kinds[{name!r}] must have a date format after 'date:'; got {form!r} ({error})."
-        ) from None
+        got = Message(Argument("kinds", {name: kind}), f" ({error})")
+        raise ArgumentError("kinds", "must have a date format after 'date:'", got) from None
     odd = dates.isna().tolist()
     _note_odd(name, "not a date", cells, odd, lines, log, _other_format(name, cells, odd))
     return np.asarray(dates.to_numpy())
@@ -203,10 +203,11 @@ def _note_odd(
     odd: Iterable[bool],
     lines: Sequence[int],
     log: ProblemLog,
-    remedy: str = "",
+    remedy: str | Message = "",
 ) -> None:
     """Note the cells that hold something, but nothing of the column's kind."""
-    remedy = remedy or f"Correct them, or pass kinds={{{name!r}: 'category'}}."
+    as_category = Argument("kinds", {name: "category"})
+    remedy = remedy or Message("Correct them, or pass ", as_category, ".")
     for cell, is_odd, line in zip(cells, odd, lines, strict=True):
         if is_odd and not is_missing(cell):
             log.add(problem, line, f"column {name!r} holds {str(cell)[:40]!r}", remedy=remedy)
@@ -220,9 +221,12 @@ def note_doubtful_dates(name: str, kind: str, cells: Sequence[Any], log: Problem
         detail = f"column {name!r} holds {doubt.example!r}, read as {day}"
         if doubt.n_against:
             detail += f", but the other order alone fits {doubt.n_against:,} more"
-        remedy = (
-            f"Say which: kinds={{{name!r}: {kind!r}}} or kinds={{{name!r}: {doubt.other_kind!r}}}."
+        either = (
+            Argument("kinds", {name: kind}),
+            " or ",
+            Argument("kinds", {name: doubt.other_kind}),
         )
+        remedy = Message("Say which: ", *either, ".")
         log.add("ambiguous dates", None, detail, count=doubt.n_both, remedy=remedy)
     if kind not in ("category", "note"):
         return
@@ -232,11 +236,12 @@ def note_doubtful_dates(name: str, kind: str, cells: Sequence[Any], log: Problem
         odd = as_dates(strings, "|".join(partly.forms)).isna().to_numpy()
         example = strings[int(odd.argmax())]
         detail = f"column {name!r} holds {partly.examples[0]!r}, but also {example!r}"
-        remedy = f"Say kinds={{{name!r}: {partly.kind!r}}} to take the others for missing."
+        as_dated = Argument("kinds", {name: partly.kind})
+        remedy = Message("Pass ", as_dated, " to take the others for missing.")
         log.add("dates and others", None, detail, count=int(odd.sum()), remedy=remedy)
 
 
-def _other_format(name: str, cells: Sequence[Any], odd: Sequence[bool]) -> str:
+def _other_format(name: str, cells: Sequence[Any], odd: Sequence[bool]) -> str | Message:
     """What to say where most cells are dates, but written in another way than the given kind says."""
     n_present = sum(not is_missing(cell) for cell in cells)
     others = [c for c, is_odd in zip(cells, odd, strict=True) if is_odd and not is_missing(c)]
@@ -247,8 +252,8 @@ def _other_format(name: str, cells: Sequence[Any], odd: Sequence[bool]) -> str:
         return ""
     if kind == "date" and as_dates(others, "%Y-%m-%d").notna().all():
         kind = "date:%Y-%m-%d"
-    advice = f"Say how they are written: kinds={{{name!r}: {kind!r}}}"
+    advice = Message("Say how they are written: ", Argument("kinds", {name: kind}))
     doubt = find_doubt(kind, others)
-    return (
-        f"{advice}." if doubt is None else f"{advice} or kinds={{{name!r}: {doubt.other_kind!r}}}."
-    )
+    if doubt is None:
+        return Message(advice, ".")
+    return Message(advice, " or ", Argument("kinds", {name: doubt.other_kind}), ".")

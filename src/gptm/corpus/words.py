@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Value
 from gptm._basics.warnings import warn
 from gptm.corpus.stop_words import checked_stop_words, composed, guess_language, language_list
 
@@ -29,6 +30,16 @@ _NO_BLANKS = (
 )
 _MANY_TEXTS = 0.2
 _SAMPLED_TEXTS, _SAMPLED_AT_LEAST, _SAMPLED_CHARACTERS = 1000, 20, 1 << 20
+# What to do where no word is left.
+KEEP_MORE = Message(
+    "Lower ",
+    Argument("min_df"),
+    ", raise ",
+    Argument("max_df"),
+    ", or pass ",
+    Argument("stop_words", None),
+    ".",
+)
 
 
 @cache
@@ -131,22 +142,20 @@ class Words:
             _check_frequency(name, getattr(self, name))
         limit = self.max_features
         if limit is not None and (not _is_whole(limit) or limit < 1):
-            raise ValueError(f"max_features must be a positive integer or None; got {limit!r}.")
+            raise ArgumentError("max_features", "must be a positive integer or None", limit)
         if self.strip_accents not in (None, "ascii", "unicode"):
-            raise ValueError(
-                f"strip_accents must be 'ascii', 'unicode' or None; got {self.strip_accents!r}."
+            raise ArgumentError(
+                "strip_accents", "must be 'ascii', 'unicode' or None", self.strip_accents
             )
         try:
             groups = re.compile(expanded(self.token_pattern)).groups
         except (re.error, TypeError) as error:
-            raise ValueError(
-                f"token_pattern must be a regular expression; {self.token_pattern!r} is none ({error})."
-            ) from None
+            got = Message(f"{self.token_pattern!r} ({error})")
+            raise ArgumentError("token_pattern", "must be a regular expression", got) from None
         if groups > 1:
-            raise ValueError(
-                f"token_pattern must have one group (...) at most; {self.token_pattern!r} has {groups}. "
-                "Write (?:...) for a group that is none."
-            )
+            got = Message(f"{self.token_pattern!r} with {groups}")
+            remedy = "Write (?:...) around parts that belong together but are not the word."
+            raise ArgumentError("token_pattern", "must have at most one group (...)", got, remedy)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings in terms of JSON."""
@@ -297,10 +306,9 @@ class Counting:
             repeated = next(
                 w for i, w in enumerate(vocabulary) if self._columns[composed(str(w))] != i
             )
-            raise ValueError(
-                f"vocabulary must hold each word once; {len(vocabulary) - len(self._columns)} repeat another, for "
-                f"example {repeated!r}."
-            )
+            n_repeated = len(vocabulary) - len(self._columns)
+            got = Message(f"{n_repeated} that repeat another, for example {repeated!r}")
+            raise ArgumentError("vocabulary", "must hold each word once", got)
         self._split = words.tokenizer()
         self._stop: frozenset[str] | None = None
         self._indices, self._values, self._ends = array("i"), array("i"), array("q", [0])
@@ -392,10 +400,11 @@ def limit_words(
     low = min_df if _is_whole(min_df) else min_df * n
     high = max_df if _is_whole(max_df) else max_df * n
     if high < low:
-        raise ValueError(
-            f"max_df must leave room above min_df; of {n} documents, min_df={min_df} asks for {low:g} and "
-            f"max_df={max_df} for {high:g} at most. Raise max_df or lower min_df."
-        )
+        least = Argument("min_df", min_df)
+        expected = Message("must leave room above ", least, f", which is {low:g} of {n} documents")
+        got = Message(f"{max_df!r}, which is {high:g}")
+        remedy = Message("Raise it, or lower ", Argument("min_df"), ".")
+        raise ArgumentError("max_df", expected, got, remedy)
     frequency = np.bincount(counts.indices, minlength=len(vocabulary))
     tokens = np.asarray(counts.sum(axis=0)).ravel()
     rare, frequent = frequency < low, frequency > high
@@ -414,9 +423,9 @@ def limit_words(
         beyond=removed_words(counts, vocabulary, beyond),
     )
     if not kept.any():
-        raise ValueError(
-            f"no word of the {n} texts is left to count:\n{with_kept(report, counts[:, kept])}\n"
-            "Lower min_df, raise max_df, or pass stop_words=None."
+        raise InputError(
+            f"no word of the {n} texts is left to count:\n{with_kept(report, counts[:, kept])}\n",
+            KEEP_MORE,
         )
     if not kept.all():
         counts, vocabulary = counts[:, np.flatnonzero(kept)], vocabulary[kept]
@@ -514,15 +523,16 @@ def _check_frequency(name: str, value: Any) -> None:
         return
     share = isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1
     if not (share or (_is_whole(value) and value >= 1)):
-        raise ValueError(
-            f"{name} must be a whole number of documents from 1 on, or a share between 0.0 and 1.0; got {value!r}."
-        )
+        expected = "must be a whole number of documents from 1 on, or a share between 0.0 and 1.0"
+        raise ArgumentError(name, expected, value)
 
 
 def _checked_range(value: Any) -> tuple[int, int]:
     pair = tuple(value) if isinstance(value, Sequence) else ()
     if len(pair) != 2 or not all(map(_is_whole, pair)) or not 1 <= pair[0] <= pair[1]:
-        raise ValueError(
-            f"ngram_range must be two whole numbers, the fewest and the most words, as in (1, 2); got {value!r}."
+        expected = Message(
+            "must be two whole numbers, the fewest and the most words, as in ",
+            Value("ngram_range", (1, 2)),
         )
+        raise ArgumentError("ngram_range", expected, Value("ngram_range", value))
     return int(pair[0]), int(pair[1])

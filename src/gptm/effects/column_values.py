@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import as_frame, as_name
 from gptm.kernels import BoundKernel
@@ -23,49 +24,56 @@ def read_settings(
     """
     columns = bound.kernel.column_names()
     if not columns:
-        raise ValueError(
-            f"{bound.kernel!r} reads no column, so {name}= says nothing to it; its effect is shown per document."
+        raise InputError(
+            f"{bound.kernel!r} reads no column, so its effect is shown per document. Leave out ",
+            Argument(name),
+            ".",
         )
     named = ", ".join(map(repr, columns))
     if hasattr(given, "columns"):  # a DataFrame of pandas or polars
         frame = as_frame(given, len(given))
         assert frame is not None
         if not any(column in frame for column in columns):
-            raise ValueError(
-                f"{name}= must have a column that {bound.kernel!r} reads: {named}; got "
-                f"{', '.join(map(repr, frame.columns)) or 'none'}."
+            raise ArgumentError(
+                name,
+                f"must have a column that {bound.kernel!r} reads: {named}",
+                Message(", ".join(map(repr, frame.columns)) or "none"),
             )
         # Other columns may be of use to whoever reads the answer.
         found = frame.reset_index(drop=True)
     elif isinstance(given, Mapping):
         unknown = [key for key in given if key not in columns]
         if unknown:
-            raise ValueError(
-                f"{name}= must name columns that {bound.kernel!r} reads: {named}; got {', '.join(map(repr, unknown))}. "
-                "Ask about one term at a time."
+            raise ArgumentError(
+                name,
+                f"must name columns that {bound.kernel!r} reads: {named}",
+                Message(", ".join(map(repr, unknown))),
+                "Ask about one term at a time.",
             )
         rows = {key: _listed(value) for key, value in given.items()}
         lengths = {len(value) for value in rows.values()} - {1} or {1}
         if not rows or len(lengths) > 1:
-            raise ValueError(
-                f"{name}= must hold values of the columns {named}, the same number of each or one; got {given!r}."
-            )
+            expected = f"must hold values of the columns {named}, one or the same number of each"
+            numbers = ", ".join(f"{len(values)} of {key!r}" for key, values in rows.items())
+            raise ArgumentError(name, expected, Message(numbers or "none"))
         n = lengths.pop()
         found = pd.DataFrame(
             {key: value * n if len(value) == 1 else value for key, value in rows.items()}
         )
     elif len(columns) > 1:
-        raise ValueError(
-            f"{bound.kernel!r} reads the columns {named}; give {name}= as a dict or a DataFrame with all of them."
+        raise ArgumentError(
+            name,
+            f"must be a dict or a DataFrame with all columns that {bound.kernel!r} reads: {named}",
         )
     else:
         found = pd.DataFrame({columns[0]: _listed(given)})
     found = found if beside is None else _completed(found, beside)
     absent = ", ".join(repr(column) for column in columns if column not in found)
     if absent:
-        raise ValueError(
-            f"{name}= must have values of all columns that {bound.kernel!r} reads: {named}; it lacks {absent}. Where "
-            "one is not known, give None."
+        raise InputError(
+            Argument(name),
+            f" must have values of all columns that {bound.kernel!r} reads: {named}; it lacks {absent}.",
+            PythonOnly(" Where you do not know one, pass None."),
         )
     return found
 
@@ -73,9 +81,12 @@ def read_settings(
 def _completed(other: pd.DataFrame, settings: pd.DataFrame) -> pd.DataFrame:
     """With the settings' values in columns that were left out, row by row."""
     if len(other) not in (1, len(settings)):
-        raise ValueError(
-            f"versus must be one setting, or as many as at= has, which is {len(settings)}; got {len(other)}."
+        expected = Message(
+            "must be one setting, or as many as ",
+            Argument("at", ...),
+            f" has, which is {len(settings)}",
         )
+        raise ArgumentError("versus", expected, len(other))
     missing = [name for name in settings if name not in other]
     if not missing:
         return other

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.validation import check_number, is_real
 from gptm.effects.column_values import distinct_settings, read_settings, tell_unseen
 from gptm.effects.explanation import MANY, Explanation
@@ -25,9 +26,12 @@ _RESULTS = [
 def check_explainable(fitted: Fitted) -> None:
     """An error unless there is a kernel, and more than one topic for it to act on."""
     if fitted.kernel is None:
-        raise ValueError(
-            "this model has no kernel, so there is no effect of side information to show; fit with kernel= and "
-            "metadata=."
+        raise InputError(
+            "this model has no kernel, so there is no effect of side information to show; fit with ",
+            Argument("kernel", ...),
+            " and ",
+            Argument("metadata", ...),
+            ".",
         )
     if fitted.K < 2:
         raise ValueError(
@@ -102,8 +106,11 @@ def _ask(bound: BoundKernel, label: str, at: Any, versus: Any, n_points: int) ->
     settings = bound.settings(n_points) if at is None else read_settings(bound, at, "at")
     if settings is None:
         if versus is not None:
-            raise ValueError(
-                f"versus= needs settings of the term {label!r} to compare with; give them as at=."
+            raise InputError(
+                Argument("versus"),
+                f" needs settings of the term {label!r} to compare with; give them as ",
+                Argument("at", ...),
+                ".",
             )
         return _Question(pd.DataFrame({"document": np.arange(bound.n)}), None, slice(None), None)
     asked = settings
@@ -135,14 +142,12 @@ def _term_number(kernel: Kernel, term: str | int | None) -> int:
     by_column = [n for n, part in enumerate(_terms(kernel)) if term in part.column_names()]
     if len(by_column) == 1:
         return by_column[0]
-    raise ValueError(f"term must be one of {labels}, or its number; got {term!r}.")
+    raise ArgumentError("term", f"must be one of {labels}, or its number", term)
 
 
 def _check_level(level: Any) -> None:
     if not (is_real(level) and 0 < level < 1):
-        raise ValueError(
-            f"level must be a probability between 0 and 1, such as 0.9; got {level!r}."
-        )
+        raise ArgumentError("level", "must be a probability between 0 and 1, such as 0.9", level)
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:

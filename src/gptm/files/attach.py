@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gptm._basics.errors import Argument, InputError
 from gptm.corpus.cells import as_name, as_text, is_missing
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.typed_columns import find_id_column
@@ -68,9 +69,11 @@ def _matched(
     used = {row for row in rows if row is not None}
     if not used:
         example = as_name(table.column(own)[0])
-        raise ValueError(
+        raise InputError(
             f"no id of {log.name} (column {other!r}) is an id of a document (column {own!r}, for example "
-            f"{example!r}). Name the column with id=, or make the ids alike."
+            f"{example!r}). Name the column with ",
+            Argument("id", ...),
+            ", or make the ids alike.",
         )
     for line, row in zip(table.lines, rows, strict=True):
         if row is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm.corpus.problems import ProblemLog
 from gptm.files.parquet import parquet_rows
 from gptm.files.rows import Row, csv_rows, json_rows, line_rows
@@ -69,7 +70,7 @@ def find_format(path: FilePath, format: str | None = None) -> str:
     """The format as told, or by the suffix; "" where only the content can say."""
     if format is not None:
         if format not in FORMATS:
-            raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+            raise ArgumentError("format", f"must be one of {', '.join(FORMATS)}", format)
         return format
     if str(path) == "-":
         return ""
@@ -130,8 +131,12 @@ def _sniffed(source: Input, encoding: str) -> str:
     if start[:4] == b"PAR1":
         return "parquet"
     if start.startswith(b"%%MatrixMarket"):
-        raise ValueError(
-            f"{source.name} is in Matrix Market format; pass format='mtx' and a vocabulary."
+        raise InputError(
+            f"{source.name} is in Matrix Market format; pass ",
+            Argument("format", "mtx"),
+            " and ",
+            Argument("vocabulary", ...),
+            ".",
         )
     if start[:4] == b"PK\x03\x04":
         raise ValueError(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from gptm._basics.errors import Argument, InputError
 from gptm.corpus.cells import as_list, is_missing
 from gptm.corpus.words import expanded, has_no_blanks
 from gptm.files.table_columns import listed
@@ -31,8 +32,10 @@ def guess_text(table: Table) -> tuple[str, str]:
         if _TEXT_NAMES.fullmatch(name) and all(map(is_missing, cells)):
             return name, f"is called {name!r}, and empty so far"
     columns = listed(table)
-    raise ValueError(
-        f"no column looks like text; the columns are {columns}. Name the one to count: text='...'."
+    raise InputError(
+        f"no column looks like text; the columns are {columns}. Name the one to count: ",
+        Argument("text", ...),
+        ".",
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.stop_words import composed
 from gptm.corpus.words import Words, WordsReport, limit_words, removed_words, with_kept
@@ -18,6 +19,9 @@ from gptm.files.formats import FilePath
 from gptm.files.streams import Input, Lines, Progress
 
 logger = logging.getLogger("gptm")
+_OWN_VOCABULARY = Message(
+    "Pass the vocabulary that belongs to the counts: ", Argument("vocabulary", ...), "."
+)
 
 _NAMES = ("vocab.txt", "vocabulary.txt", "vocab.json", "features.txt", "words.txt")
 
@@ -71,7 +75,7 @@ def read_vocabulary(path: FilePath, given: Any, encoding: str = "utf-8") -> np.n
                 lines.pop()
             words = [_word(line) for line in lines]
     if not words:
-        raise ValueError("vocabulary must hold at least one word; got none.")
+        raise ArgumentError("vocabulary", "must hold at least one word", Message("none"))
     return np.array(words, dtype=object)
 
 
@@ -89,9 +93,12 @@ def _beside(path: FilePath) -> Path:
             for candidate in (here.with_name(name), here.with_name(name + ".gz")):
                 if candidate.is_file():
                     return candidate
-    raise ValueError(
-        f"counts need a vocabulary, and there is none beside {str(path)!r}. Pass vocabulary=, a file with one word per "
-        "line or a list of words."
+    raise InputError(
+        f"counts need a vocabulary, and there is none beside {str(path)!r}. Pass ",
+        Argument("vocabulary", ...),
+        ", a file with one word per line",
+        PythonOnly(" or a list of words"),
+        ".",
     )
 
 
@@ -145,9 +152,10 @@ def _documents_first(counts: csr_matrix, V: int, origin: str, name: str) -> csr_
         return counts
     if counts.shape[0] == V:
         return csr_matrix(counts.T)
-    raise ValueError(
+    raise InputError(
         f"{name} must have one column (or row) per word of {origin}: expected {V}, got a matrix of "
-        f"{counts.shape[0]} x {counts.shape[1]}. Pass the vocabulary that belongs to the counts: vocabulary='...'."
+        f"{counts.shape[0]} x {counts.shape[1]}. ",
+        _OWN_VOCABULARY,
     )
 
 
@@ -172,9 +180,9 @@ def _ldac(lines: Lines, V: int, origin: str, log: ProblemLog) -> tuple[csr_matri
             continue
         words = pairs[::2].astype(np.int64)
         if len(words) and words.max() >= V:
-            raise ValueError(
-                f"line {lines.number} has word {words.max()}, but {origin} has {V} words, numbered from 0. "
-                "Pass the vocabulary that belongs to the counts: vocabulary='...'."
+            raise InputError(
+                f"line {lines.number} has word {words.max()}, but {origin} has {V} words, numbered from 0. ",
+                _OWN_VOCABULARY,
             )
         indices.append(words.astype(np.int32))
         values.append(pairs[1::2])

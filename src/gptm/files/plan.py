@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gptm._basics.errors import Argument, InputError
 from gptm.corpus.cells import as_text, is_missing
 from gptm.corpus.kinds import LONG_STRINGS, ColumnKind, check_kinds, guess_kind
 from gptm.corpus.problems import ProblemLog
@@ -102,9 +103,11 @@ def _text_as_trained(
         missing = list(trained)
     if missing:
         columns = listed(first)
-        raise ValueError(
+        raise InputError(
             f"the training's text was in {', '.join(map(repr, missing))}, which is not in this file; its columns are "
-            f"{columns}. Name the one to count: text='...'."
+            f"{columns}. Name the one to count: ",
+            Argument("text", ...),
+            ".",
         )
     return list(trained)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gptm._basics.errors import Argument, InputError, Message
 from gptm.corpus import Corpus
 from gptm.corpus.problems import DataProblem, ProblemLog
 from gptm.corpus.words import Counting, Words, WordsReport
@@ -331,8 +332,10 @@ def _all_empty(format: str, plan: Plan, log: ProblemLog) -> ValueError:
     if format in ("lines", "folder"):
         return ValueError(f"{log.name}: all texts are empty.")
     columns = ", ".join(map(repr, plan.text))
-    return ValueError(
-        f"{log.name}: all texts are empty, in the column {columns}. Name the one to count: text='...'."
+    return InputError(
+        f"{log.name}: all texts are empty, in the column {columns}. Name the one to count: ",
+        Argument("text", ...),
+        ".",
     )
 
 
@@ -371,8 +374,8 @@ def _sampled(source: Source, log: ProblemLog) -> tuple[list[Row], Iterator[list[
             "jsonl": "one object {...} per line",
             "lines": "one document per line",
         }.get(source.format, "one row per document")
-        noted = "".join(f"\n{problem}" for problem in log.problems())
-        raise ValueError(f"{log.name} holds no documents; expected {expected}.{noted}")
+        noted = [Message("\n", problem.said) for problem in log.problems()]
+        raise InputError(f"{log.name} holds no documents; expected {expected}.", *noted)
     return sample, chain([sample], chunks)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from gptm._basics.errors import ArgumentError
 from gptm.corpus.problems import ProblemLog
 
 Progress = Callable[[int, int | None], Any]
@@ -189,7 +190,6 @@ def _is_utf8(encoding: str) -> bool:
         raise _unknown_encoding(encoding) from None
 
 
-def _unknown_encoding(encoding: str) -> ValueError:
-    return ValueError(
-        f"encoding must be one that Python knows, such as 'utf-8', 'latin-1' or 'cp1252'; got {encoding!r}."
-    )
+def _unknown_encoding(encoding: str) -> ArgumentError:
+    expected = "must be one that Python knows, such as 'utf-8', 'latin-1' or 'cp1252'"
+    return ArgumentError("encoding", expected, encoding)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm.corpus.kinds import ColumnKind
 
 _LONGEST_SHOWN = 40  # characters of a name
@@ -105,7 +106,7 @@ def named(
         if name not in names_there:
             raise unknown_column(name, names_there, role)
     if not names:
-        raise ValueError(f"{role} must name at least one column; got {given!r}.")
+        raise ArgumentError(role, "must name at least one column", given)
     return tuple(names)
 
 
@@ -114,11 +115,13 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(repr(shown(name)) for name in names) or "none"
 
 
-def unknown_column(name: str, names_there: Sequence[str], role: str) -> ValueError:
+def unknown_column(name: str, names_there: Sequence[str], role: str) -> InputError:
     """The error for a column that is not there, with the nearest name."""
     import difflib
 
     near = difflib.get_close_matches(str(name), list(names_there), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     columns = listed(names_there)
-    return ValueError(f"{role} names the column {name!r}; the columns are {columns}.{hint}")
+    return InputError(
+        Argument(role), f" names the column {name!r}; the columns are {columns}.{hint}"
+    )

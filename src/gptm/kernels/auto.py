@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
+from gptm._basics.errors import Argument, ArgumentError, Message, Value
 from gptm.corpus.cells import is_listed, is_missing
 from gptm.corpus.kinds import MAPPINGS, base_kind, kinds_of, link_target
 from gptm.corpus.metadata import level_names, link_lists, numbers, out_of_scale, vectors
@@ -31,26 +32,30 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
     if isinstance(kernel, str) and kernel == "auto":
         return auto_kernel(frame)
     if isinstance(kernel, gp.Kernel):
-        raise ValueError(
-            "kernel is a scikit-learn kernel; say which metadata columns it reads, for example "
-            "gptm.kernels.OnColumns(kernel, 'date')."
+        raise ArgumentError(
+            "kernel",
+            "must say which metadata columns it reads",
+            Message("a kernel of scikit-learn"),
+            "Wrap it, for example gptm.kernels.OnColumns(kernel, 'date').",
         )
     if isinstance(kernel, np.ndarray | pd.DataFrame):
         return Precomputed(kernel)
     if is_function(kernel):
         return Function(kernel)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise ValueError(
-            f"kernel is the class {kernel.__name__} of gptm.kernels; make one, as in {kernel.__name__}(...)."
-        )
+        name = kernel.__name__
+        got, remedy = Message(f"the class {name}"), f"Make one, as in {name}(...)."
+        raise ArgumentError("kernel", "must be a kernel of gptm.kernels", got, remedy)
     hint = ""
     if isinstance(kernel, list | tuple):
-        hint = " Pass a matrix as np.array(rows), and a sum of several kernels as sum(kernels)."
+        hint = "Pass a matrix as np.array(rows), and a sum of several kernels as sum(kernels)."
     if isinstance(kernel, str):
-        hint = f" A formula is read by gptm.kernels.formula.parse_kernel({kernel!r})."
-    raise ValueError(
-        "kernel must be a kernel of gptm.kernels, a square array, 'auto' or None; got "
-        f"{short(kernel)} of type {type(kernel).__name__}.{hint}"
+        hint = f"A formula is read by gptm.kernels.formula.parse_kernel({kernel!r})."
+    raise ArgumentError(
+        "kernel",
+        "must be a kernel of gptm.kernels, a square array, 'auto' or None",
+        Message(f"{short(kernel)} of type {type(kernel).__name__}"),
+        hint,
     )
 
 
@@ -75,9 +80,8 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
         else:
             left_out.append(f"{name!r} ({term})")
     kernel = None if not terms else terms[0] if len(terms) == 1 else Sum(*terms)
-    announcement = f"kernel='auto' means kernel={kernel!r}"
-    if left_out:
-        announcement += f"; not used: {', '.join(left_out)}"
+    unused = f"; not used: {', '.join(left_out)}" if left_out else ""
+    announcement = Message(Argument("kernel", "auto"), " means ", Value("kernel", kernel), unused)
     logger.warning(announcement)  # the level that is shown without any set-up
     return kernel
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
+from gptm._basics.errors import InputError
 from gptm._basics.memory import TooLarge, check_square
 from gptm._basics.types import Array
 from gptm._basics.validation import is_real
@@ -221,7 +222,7 @@ def naming(kernel: Description, remedy: str = "") -> Iterator[None]:
     except Indefinite as error:
         raise Indefinite(f"{kernel!r}: {error} {remedy}".rstrip()) from None
     except ValueError as error:
-        raise ValueError(f"{kernel!r}: {error}") from None
+        raise InputError.about(repr(kernel), error) from None
 
 
 def check_memory(n: int, kernel: Description) -> None:

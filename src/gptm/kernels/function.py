@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
+from gptm._basics.errors import Argument, InputError
 from gptm._basics.types import Array
 from gptm.kernels.bound import BoundKernel, Documents, naming, nothing_to_learn
 from gptm.kernels.kernel import Kernel, means_a_kernel
@@ -52,8 +53,10 @@ class Function(Kernel):
 
     def bind(self, documents: Documents) -> "FunctionBound":
         if documents.frame is None:
-            raise ValueError(
-                f"{self!r} is a function of metadata, but no metadata arrived. Pass metadata=."
+            raise InputError(
+                f"{self!r} is a function of metadata, but no metadata arrived. Pass ",
+                Argument("metadata", ...),
+                ".",
             )
         return FunctionBound(self, documents.frame)
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
+from gptm._basics.errors import Argument, InputError
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.operators.additive import Additive
@@ -137,9 +138,12 @@ class MatrixFreeCross(Cross):
         return self.rest.variance(b) + sum(g.carried_variance(leaf, b) for g, leaf in parts)
 
     def conditional(self) -> Spectral:
-        raise ValueError(
-            "a joint prediction (inference='map') from a sum of several graphs over this many documents would take a "
-            "dense matrix. Use one graph, inference='variational', or fewer documents."
+        raise InputError(
+            "a joint prediction (",
+            Argument("inference", "map"),
+            ") from a sum of several graphs over this many documents would take a dense matrix. Use one graph, ",
+            Argument("inference", "variational"),
+            ", or fewer documents.",
         )
 
 

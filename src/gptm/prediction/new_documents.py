@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
+from gptm._basics.errors import Argument, Message
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.fitted import Fitted
@@ -117,11 +118,13 @@ def infer_new_jointly(
 
     x, converged = climb(update, np.zeros((2, n, K)), tol=_JOINT_TOL, max_iter=_JOINT_ITERATIONS)
     if not converged:
-        warn(
+        said = Message(
             f"the joint inference of {n} documents did not settle in {_JOINT_ITERATIONS} rounds; the kernel is very "
-            "strong beside the topic covariance. Use inference='variational', or a weaker kernel.",
-            ConvergenceWarning,
+            "strong beside the topic covariance. Use ",
+            Argument("inference", "variational"),
+            ", or a weaker kernel.",
         )
+        warn(said, ConvergenceWarning)
     return posterior, F_bar + x[0]
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import softmax
 
+from gptm._basics.errors import Argument, InputError
 from gptm._basics.types import Array
 from gptm.corpus import Corpus
 from gptm.fitted import Fitted
@@ -69,8 +70,10 @@ def _prior_kernel(fitted: Fitted, frame: pd.DataFrame | None, n: int) -> Array |
     if fitted.kernel is None:
         return None
     if frame is None and fitted.bound.reads_metadata:
-        raise ValueError(
-            f"sampling needs the metadata that the kernel {fitted.kernel!r} reads; pass metadata= with {n} rows."
+        raise InputError(
+            f"sampling needs the metadata that the kernel {fitted.kernel!r} reads; pass ",
+            Argument("metadata", ...),
+            f" with {n} rows.",
         )
     check_memory(n, fitted.kernel)
     return fitted.bound.own_gram(fitted.bound.read(Documents(n, frame)), joint=True)

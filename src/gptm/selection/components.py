@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from gptm._basics.errors import ArgumentError
 from gptm._basics.validation import check_number
 from gptm.model import GPTM
 from gptm.selection.fold_fits import make_tasks, run_tasks
@@ -62,7 +63,7 @@ def search_components(
     [4.0, 3.0]
     """
     if np.ndim(observed):
-        raise ValueError(f"observed must be one share, such as 0.5; got {observed!r}.")
+        raise ArgumentError("observed", "must be one share, such as 0.5", observed)
     data, shares = read_data(X, metadata, y), check_shares(observed)
     folds = make_folds(cv, data, random_state)
     sizes = _check_sizes(n_components)
@@ -80,7 +81,7 @@ def search_components(
 def _check_sizes(n_components: Iterable[int]) -> list[int]:
     sizes = list(n_components) if isinstance(n_components, Iterable) else []
     if not sizes:
-        raise ValueError(f"n_components must be numbers of topics to try; got {n_components!r}.")
+        raise ArgumentError("n_components", "must be numbers of topics to try", n_components)
     for size in sizes:
         check_number("n_components", size, least=1, integer=True)
     return sorted({int(size) for size in sizes})

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from gptm import metrics
+from gptm._basics.errors import Argument, Message, PythonOnly
 from gptm._basics.progress import Progress
 from gptm._basics.warnings import warn
 from gptm.model import GPTM
@@ -95,11 +96,16 @@ def run_tasks(
         warn(f"{note}, and kept.")
     n_short = sum(outcome.out_of_iterations for outcome in done)
     if n_short:
-        warn(
-            f"{n_short} of {len(done)} fits did not converge in max_iter iterations, see `converged`. Increase "
-            "max_iter, or tol if this is close enough.",
-            ConvergenceWarning,
+        said = Message(
+            f"{n_short} of {len(done)} fits did not converge",
+            PythonOnly("; the column `converged` says which"),
+            ". Increase ",
+            Argument("max_iter"),
+            ", or ",
+            Argument("tol"),
+            " if this is close enough.",
         )
+        warn(said, ConvergenceWarning)
     index = pd.MultiIndex.from_tuples(keys[: len(done)], names=["model", "fold"])
     return _Fits(pd.DataFrame([outcome.row for outcome in done], index=index), note)
 

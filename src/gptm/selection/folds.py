@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 
+from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.validation import check_number
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import as_frame
@@ -54,7 +55,7 @@ def make_folds(cv: Any, data: Data, random_state: Any) -> list[tuple[np.ndarray,
     if isinstance(cv, int | np.integer):
         check_number("cv", cv, least=2, integer=True)
         if cv > data.n:
-            raise ValueError(f"cv must be at most the number of documents, {data.n}; got {cv}.")
+            raise ArgumentError("cv", f"must be at most the number of documents, {data.n}", cv)
         cv = KFold(cv, shuffle=True, random_state=random_state)
     positions = np.arange(data.n)
     splitter = check_cv(cv)
@@ -63,15 +64,19 @@ def make_folds(cv: Any, data: Data, random_state: Any) -> list[tuple[np.ndarray,
     except ValueError as error:
         if "groups" not in str(error):
             raise
-        raise ValueError(
-            f"cv={cv!r} splits by groups of documents, which it has to be told; pass the folds that it makes of them, "
-            f"as in cv=list({type(cv).__name__}().split(X, groups=authors))."
+        raise ArgumentError(
+            "cv",
+            "must be a number of folds, or the folds themselves where documents come in groups",
+            cv,
+            f"Pass cv=list({type(cv).__name__}().split(X, groups=authors)).",
         ) from error
     folds = [(positions[train], positions[test]) for train, test in split]
     if not folds or any(len(part) == 0 for fold in folds for part in fold):
-        raise ValueError(
-            "cv must give at least one fold, with documents to fit to and documents to score; "
-            f"got folds of sizes {[(len(train), len(test)) for train, test in folds]}."
+        sizes = [(len(train), len(test)) for train, test in folds]
+        raise ArgumentError(
+            "cv",
+            "must give at least one fold, with documents to fit to and documents to score",
+            Message(f"folds of sizes {sizes}"),
         )
     return folds
 
@@ -82,7 +87,7 @@ def check_shares(observed: float | Sequence[float]) -> tuple[float, ...]:
     except (TypeError, ValueError):
         shares = ()
     if not shares or not all(0.0 < share < 1.0 for share in shares):
-        raise ValueError(
-            f"observed must be a share of the words between 0 and 1, or several; got {observed!r}."
+        raise ArgumentError(
+            "observed", "must be a share of the words between 0 and 1, or several", observed
         )
     return tuple(dict.fromkeys(shares))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gptm._basics.errors import Argument, InputError
 from gptm.fitted import Fitted
 from gptm.inference.em import loop as em
 from gptm.inference.em.document_step import Posterior
@@ -14,9 +15,12 @@ from gptm.inference.start_point import Start
 def resume(problem: Problem, fitted: Fitted, n_components: int) -> Start:
     """The state that the last fit left; documents start anew unless they are as many as then."""
     if n_components != fitted.K:
-        raise ValueError(
-            f"warm_start goes on from {fitted.K} topics, but n_components is now {n_components}. Set it back, or fit "
-            "with warm_start=False."
+        raise InputError(
+            f"warm_start goes on from {fitted.K} topics, but ",
+            Argument("n_components"),
+            f" is now {n_components}. Set it back, or fit with ",
+            Argument("warm_start", False),
+            ".",
         )
     same = len(fitted.lam) == problem.operator.n
     state = em.initial_state(

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 
+from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm._basics.warnings import warn
@@ -77,20 +78,22 @@ def read_seeds(
 def _places(seed_words: Any, n_components: int) -> dict[Any, int]:
     """The position of each seeded topic: its number, or for a name the next free one."""
     if not isinstance(seed_words, Mapping):
-        raise ValueError(
-            "seed_words must be a dict of topics and their words, such as {0: ['tax', 'budget'], 'war': ['army']}; "
-            f"got {seed_words!r}."
-        )
+        expected = "must be a dict of topics and their words, such as {0: ['tax', 'budget'], 'war': ['army']}"
+        raise ArgumentError("seed_words", expected, seed_words)
     if len(seed_words) > n_components:
-        raise ValueError(
-            f"seed_words has {len(seed_words)} topics, but n_components is {n_components}. Raise n_components."
+        raise InputError(
+            Argument("seed_words"),
+            f" has {len(seed_words)} topics, but ",
+            Argument("n_components"),
+            f" is {n_components}. Raise ",
+            Argument("n_components"),
+            ".",
         )
     for topic in seed_words:
         whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
         if not isinstance(topic, str) and not (whole and 0 <= topic < n_components):
-            raise ValueError(
-                f"a topic in seed_words must be a number from 0 to {n_components - 1}, or a name; got {topic!r}."
-            )
+            expected = f"must give each topic as a number from 0 to {n_components - 1}, or a name"
+            raise ArgumentError("seed_words", expected, topic)
     taken = {int(topic) for topic in seed_words if not isinstance(topic, str)}
     free = (place for place in range(n_components) if place not in taken)
     return {topic: next(free) if isinstance(topic, str) else int(topic) for topic in seed_words}
@@ -102,24 +105,26 @@ def _columns(
     """The columns of the words of one topic, and the words that have none."""
     words = [words] if isinstance(words, str) else words
     if not isinstance(words, Iterable) or not (words := list(words)):
-        raise ValueError(f"seed_words of topic {topic!r} must be a list of words; got {words!r}.")
+        raise ArgumentError("seed_words", f"of topic {topic!r} must be a list of words", words)
     for word in words:
         if isinstance(word, str) and position is None:
-            raise ValueError(
-                f"seed_words name words, such as {word!r}, but the columns of X have no names. Fit to a Corpus or a "
-                "DataFrame, or give the numbers of columns."
+            raise InputError(
+                Argument("seed_words"),
+                f" has words, such as {word!r}, but the columns of X have no names. Fit to a Corpus or a DataFrame, or "
+                "give the numbers of columns.",
             )
         if not isinstance(word, str) and not _is_column(word, n_words):
-            raise ValueError(
-                f"seed_words of topic {topic!r} must be words, or numbers of columns from 0 to {n_words - 1}; "
-                f"got {word!r}."
-            )
+            expected = f"must be words, or numbers of columns from 0 to {n_words - 1}"
+            raise ArgumentError("seed_words", f"of topic {topic!r} {expected}", word)
     known = position or {}
     missing = [word for word in words if isinstance(word, str) and word not in known]
     if len(missing) == len(words):
-        raise ValueError(
-            f"the vocabulary has none of the seed words of topic {topic!r}: {_listed(missing)}. Words are compared as "
-            "they are counted, by default in lower case; take others, or count with a lower min_df."
+        raise InputError(
+            Argument("seed_words"),
+            f" of topic {topic!r} must have a word of the vocabulary, which has none of {_listed(missing)}. Words are "
+            "compared as they are counted, by default in lower case. Take others, or count with a lower ",
+            Argument("min_df"),
+            ".",
         )
     found = [known.get(word) if isinstance(word, str) else int(word) for word in words]
     return [column for column in found if column is not None], missing

@@ -1,0 +1,89 @@
+"""Arguments of the library as the options of the command line that stand for them."""
+
+import re
+import shlex
+from typing import Any
+
+from gptm._basics.errors import Argument, Message, PythonOnly, Term
+
+# Arguments without an option here, such as those of kernels, are written in formulas as in Python.
+OPTIONS = {
+    "at": "--at",
+    "coregionalization": "--coregionalization",
+    "cv": "--folds",
+    "encoding": "--encoding",
+    "format": "--format",
+    "id": "--id",
+    "inference": "--inference",
+    "init": "--init",
+    "kernel": "--kernel",
+    "kinds": "--column",
+    "level": "--level",
+    "max_df": "--max-df",
+    "max_documents": "--max-documents",
+    "max_iter": "--max-iter",
+    "metadata": "--metadata",
+    "min_df": "--min-df",
+    "missing_columns": "--missing-columns",
+    "n_chains": "--chains",
+    "n_components": "--topics",
+    "n_jobs": "--jobs",
+    "n_points": "--points",
+    "ngram_range": "--ngrams",
+    "random_state": "--seed",
+    "seed_words": "--seed-words",
+    "stop_words": "--stop-words",
+    "strict": "--strict",
+    "term": "--term",
+    "text": "--text",
+    "token_pattern": "--token-pattern",
+    "tol": "--tol",
+    "topic": "--topic",
+    "versus": "--versus",
+    "vocabulary": "--vocabulary",
+}
+
+
+def in_options(said: object) -> str:
+    """An error, a warning or a message on one line, with options in place of arguments.
+
+    Examples
+    --------
+    >>> in_options(Message("Name the encoding, for example ", Argument("encoding", "latin-1"), "."))
+    'Name the encoding, for example --encoding latin-1.'
+    >>> in_options(ValueError("Graph('links', id='key') has nothing to learn from"))
+    "Graph('links', id='key') has nothing to learn from"
+    """
+    message = getattr(said, "said", said)
+    text = message.written(_write) if isinstance(message, Message) else str(said)
+    return " ".join(text.split())
+
+
+def _write(term: Term) -> str:
+    if isinstance(term, PythonOnly):
+        return ""
+    if not isinstance(term, Argument):
+        return _typed(term.value)
+    option = OPTIONS.get(term.name)
+    if option is None:
+        return str(term)
+    if not term.has_value or term.value is True:
+        return option
+    if isinstance(term.value, dict):  # one option for each key
+        pairs = [f"{key}={value}" for key, value in term.value.items()]
+        return " ".join(f"{option} {_quoted(pair)}" for pair in pairs)
+    return f"{option} {_quoted(_typed(term.value))}"
+
+
+def _quoted(text: str) -> str:
+    """In quotes unless it is plain: a full stop may follow, which must not be copied along."""
+    plain = re.fullmatch(r"[\w=-]+(\.\d+)?", text)
+    quoted = shlex.quote(text)
+    return f"'{text}'" if quoted == text and not plain else quoted
+
+
+def _typed(value: Any) -> str:
+    """A value as it is typed: none for None, 1-2 for a range."""
+    if value is None:
+        return "none"
+    return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
