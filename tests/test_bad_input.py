@@ -27,8 +27,10 @@ MODELS = {
 @pytest.fixture(autouse=True)
 def short_starts(monkeypatch):
     """Starts of few sweeps: where they lead is told elsewhere."""
-    sweep = Chain.sweep
-    monkeypatch.setattr(Chain, "sweep", lambda self, n, *n_jobs: sweep(self, min(n, 5), *n_jobs))
+    sweep_to = Chain.sweep_to
+    monkeypatch.setattr(
+        Chain, "sweep_to", lambda self, n, *others: sweep_to(self, min(n, 5), *others)
+    )
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)

@@ -1140,8 +1140,10 @@ def test_the_first_of_several_chains_is_the_one_alone():
     ids=["CTM", "CTM-variational", "sampling", "chains", "variational", "map"],
 )
 def test_same_seed_same_bits_for_any_number_of_threads(model, monkeypatch):
-    sweep = Chain.sweep  # few in the start: it has tests of its own
-    monkeypatch.setattr(Chain, "sweep", lambda self, n, *n_jobs: sweep(self, min(n, 4), *n_jobs))
+    sweep_to = Chain.sweep_to  # few in the start: it has tests of its own
+    monkeypatch.setattr(
+        Chain, "sweep_to", lambda self, n, *others: sweep_to(self, min(n, 4), *others)
+    )
     X = large_counts()
     metadata = {"t": np.random.default_rng(0).uniform(0, 10, X.shape[0])}
     assert X.nnz > 20_000 < X.sum()
