@@ -79,8 +79,11 @@ UNUSABLE = {
     "huge": (np.arange(N) * 1e200, "too large"),
     "tiny": (np.arange(N) * 1e-200, "too close"),
     "vectors with holes": ([[np.nan, 1.5 + i] for i in range(N)], "each of its vectors misses"),
-    "whole vectors with holes": ([[np.nan, 1e6 + i] for i in range(N)], "nor vectors"),
-    "huge vectors": (list(1e200 * RNG.standard_normal((N, 3))), "nor vectors"),
+    "whole vectors with holes": (
+        [[np.nan, 1e6 + i] for i in range(N)],
+        "each of its vectors misses",
+    ),
+    "huge vectors": (list(1e200 * RNG.standard_normal((N, 3))), "their numbers are too large"),
     "arrays of two axes": ([np.ones((2, 2)) * i for i in range(N)], "neither lists of ids nor vec"),
     "arrays of no axis": (
         [np.array(1.5 * i) for i in range(N)],

@@ -28,7 +28,9 @@ MODELS = {
 def short_starts(monkeypatch):
     """Starts of few sweeps: where they lead is told elsewhere."""
     sweep_to = Chain.sweep_to
-    monkeypatch.setattr(Chain, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 5), *rest))
+    monkeypatch.setattr(
+        Chain, "sweep_to", lambda self, n, *others: sweep_to(self, min(n, 5), *others)
+    )
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)
@@ -129,10 +131,11 @@ def test_one_row_of_counts_is_not_a_matrix(model):
     refused(lambda: model.fit(np.array([1, 2, 3])), "2D", "1D", "documents x words")
 
 
-def test_texts_are_not_counts(model):
+def test_tables_of_texts_are_not_counts(model):
     texts = ["green tea", "black coffee"]
-    refused(lambda: model.fit(texts, metadata=times(2)), "counts", "Corpus")
     refused(lambda: model.fit(np.array([texts]), metadata=times(1)), "counts", "Corpus")
+    refused(lambda: model.fit([texts], metadata=times(1)), "counts", "Corpus")
+    refused(lambda: model.fit(["green tea", None], metadata=times(2)), "strings", "position 1")
 
 
 def test_another_vocabulary_is_refused(model):

@@ -144,8 +144,8 @@ def test_the_version():
 
 
 def test_the_lists_for_completion_are_those_of_the_library():
+    from gptm.corpus.kinds import KINDS
     from gptm.files.formats import FORMATS
-    from gptm.files.table_columns import KINDS
 
     assert tuple(KINDS) == options.KINDS
     assert tuple(FORMATS) == options.FORMATS

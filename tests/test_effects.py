@@ -431,8 +431,8 @@ def test_levels_come_in_any_container(model, several):
 def test_a_level_never_seen_is_told(model):
     with pytest.warns(UserWarning, match="g 'B' was never seen in training.*known are 'a', 'b'"):
         model.effects("g", at=["a", "B"])
-    with pytest.warns(UserWarning, match="g 'none'"):
-        model.effects("g", at="a", versus="none")
+    with pytest.warns(UserWarning, match="g 'nobody'"):
+        model.effects("g", at="a", versus="nobody")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from gptm._basics.validation import check_choice, check_n_jobs, check_number
 from gptm._basics.warnings import warn
 from gptm.cli.app import app
 from gptm.cli.argument_options import OPTIONS, in_options
-from gptm.files.problems import ProblemError
+from gptm.corpus.problems import ProblemError
 
 # Words
 

@@ -1142,7 +1142,9 @@ def test_the_first_of_several_chains_is_the_one_alone():
 )
 def test_same_seed_same_bits_for_any_number_of_threads(model, monkeypatch):
     sweep_to = Chain.sweep_to  # few in the start: it has tests of its own
-    monkeypatch.setattr(Chain, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 4), *rest))
+    monkeypatch.setattr(
+        Chain, "sweep_to", lambda self, n, *others: sweep_to(self, min(n, 4), *others)
+    )
     X = large_counts()
     metadata = {"t": np.random.default_rng(0).uniform(0, 10, X.shape[0])}
     assert X.nnz > 20_000 < X.sum()

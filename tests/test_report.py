@@ -19,6 +19,8 @@ import gptm
 from gptm import CTM, GPTM, Corpus, metrics
 from gptm import kernels as k
 from gptm._basics.prose import readable
+from gptm.corpus.kinds import kinds_of
+from gptm.corpus.typed_columns import typed_frame
 from gptm.report import json_values as plain
 from gptm.report import layout, model_report, report_data, write_report
 from gptm.report import page_documents as documents
@@ -299,6 +301,12 @@ def test_many_texts_are_cut_shorter(monkeypatch, model, corpus):
     assert max(map(len, report_data(model, texts=texts)["documents"]["text"])) > 300
 
 
+def described(values, name="name"):
+    """A column as the page shows it, with the kind that it is guessed to be of."""
+    frame = typed_frame(pd.DataFrame({name: values}))
+    return plain.describe_column(frame[name], name, kinds_of(frame).get(name, "note"))
+
+
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
@@ -320,7 +328,7 @@ def test_many_texts_are_cut_shorter(monkeypatch, model, corpus):
     ],
 )
 def test_kinds_of_columns(values, kind):
-    found = plain.describe_column(pd.Series(values), "name")
+    found = described(values)
     assert (found and found["kind"]) == kind
     if found:
         json.dumps(found, allow_nan=False)
@@ -328,16 +336,27 @@ def test_kinds_of_columns(values, kind):
 
 
 def test_whole_numbers_keep_all_their_digits():
-    column = plain.describe_column(pd.Series([12_345_678, 1, None]), "number in the archive")
+    column = described([12_345_678, 1, None], "number in the archive")
     assert column["values"] == [12_345_678, 1, None]
-    column = plain.describe_column(pd.Series([0.123456789, 1, None]), "size")
+    column = described([0.123456789, 1, None], "size")
     assert column["values"] == [0.123457, 1, None]
 
 
 def test_columns_of_many_different_texts_are_no_categories():
-    names = pd.Series([f"name {i}" for i in range(80)])
-    assert plain.describe_column(names, "name")["kind"] == "text"
-    assert plain.describe_column(names * 30, "name") is None  # too long to show
+    names = [f"name {i}" for i in range(80)]
+    assert described(names)["kind"] == "text"
+    assert described([name * 30 for name in names]) is None  # too long to show
+
+
+def test_the_page_shows_the_kinds_that_the_corpus_was_given(model, corpus):
+    frame = pd.DataFrame({"year": [2001 + i % 4 for i in range(N)], "when": ["03/04/2001"] * N})
+    kinds = {"year": "category", "when": "date:%d/%m/%Y"}
+    given = Corpus(corpus.counts, corpus.vocabulary, metadata=frame, kinds=kinds)
+    year, when = report_data(model, corpus=given)["documents"]["metadata"]
+    assert year["kind"] == "category"
+    assert set(year["levels"]) == {"2001", "2002", "2003", "2004"}
+    assert when["kind"] == "date"
+    assert when["values"][0] == 11415  # 3 April 2001
 
 
 def test_columns_of_one_name_are_shown_once(model, corpus):

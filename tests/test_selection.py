@@ -24,8 +24,11 @@ from sklearn.pipeline import make_pipeline
 import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
+from gptm.corpus.kinds import kinds_of
 from gptm.metrics import mean_log_likelihood, split_tokens
 from gptm.selection import Comparison, ComponentSearch
+from gptm.selection.fold_fits import make_tasks
+from gptm.selection.folds import make_folds, read_data
 
 N = 36
 SCORES = ["perplexity_50", "perplexity_20", "perplexity_5"]
@@ -205,6 +208,19 @@ def test_kernels_that_name_documents_can_be_cross_validated(kernel):
     X, frame = drifting_documents()
     found = gptm.cross_validate(quick(kernel), X, metadata=frame, cv=2, observed=0.5)
     assert np.isfinite(found.table["perplexity_50"]).all()
+
+
+def test_every_fold_reads_columns_as_all_documents_do():
+    """One cell settles that the day comes first; a fold without it would take 3 April for 4 March."""
+    X, frame = drifting_documents()
+    written = [f"{1 + row % 12:02d}/{1 + row // 12:02d}/2001" for row in range(N - 1)]
+    frame["when"] = [*written, "31/12/2001"]
+    data = read_data(X, frame, None)
+    folds = make_folds(3, data, 0)
+    model = quick(k.RBF("when", length_scale=50.0))
+    tasks = list(make_tasks({"model": model}, data, folds, (0.5,)))
+    kinds = {kinds_of(part.metadata)["when"] for task in tasks for part in (task.train, task.test)}
+    assert kinds == {"date:%d/%m/%Y"}
 
 
 # The same numbers again

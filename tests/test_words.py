@@ -238,14 +238,27 @@ def test_transform_repeats_the_training_counts(words):
 
 
 def test_automatic_stop_words_are_settled_by_the_first_texts():
-    counting = Counting(Words())
-    counting.add(["das ist der Tee und die Tasse ist nicht da"])
-    counting.add(["the tea is on the table"])
+    counting = Counting(Words(max_df=1.0))
+    counting.add(["das ist der Tee und die Tasse ist nicht da"] * 1000)
+    counting.add(["the tea is on the table"] * 9000)
     assert counting.words.stop_words == "german"
     _, vocabulary, report = counting.finish()
     assert report.language == "german"
     assert "der" not in vocabulary
     assert "the" in vocabulary
+
+
+@pytest.mark.parametrize("size", [1, 7, 400, 2000])
+def test_the_language_does_not_depend_on_how_texts_are_cut_into_chunks(size):
+    texts = ["the tea is on the table"] * 300 + ["das ist der Tee und die Tasse ist nicht da"] * 900
+    counting = Counting(Words(max_df=1.0))
+    for start in range(0, len(texts), size):
+        counting.add(texts[start : start + size])
+    counts, vocabulary, report = counting.finish()
+    expected = Words(max_df=1.0).count(texts)
+    assert report == expected[2]
+    assert vocabulary.tolist() == expected[1].tolist()
+    assert (counts != expected[0]).nnz == 0
 
 
 SENTENCES = {
@@ -334,9 +347,9 @@ def test_wrong_texts_are_refused():
         Words.from_dict({"odd": 1})
 
 
-def test_pairs_need_settled_stop_words():
-    with pytest.raises(ValueError, match=r"reading\.words"):
-        Words(ngram_range=(1, 2)).transform(["green tea"], ["green tea"])
+def test_new_texts_settle_the_language_where_the_settings_leave_it_open():
+    pairs = Words(ngram_range=(1, 2))
+    assert pairs.transform(["the state of the union"], ["state union"]).toarray().tolist() == [[1]]
     assert Words().transform(["the green tea"], ["tea"]).toarray().tolist() == [[1]]
 
 

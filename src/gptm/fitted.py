@@ -3,7 +3,8 @@
 Inference returns it; prediction, effects, tables, other packages' forms and files take it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.sparse import csr_matrix
 
 from gptm import _hot
 from gptm._basics.types import Array
+from gptm.corpus import Words
 from gptm.kernels import BoundKernel, Kernel
 from gptm.kernels.identity import NothingBound
 
@@ -78,6 +80,8 @@ class Fitted:
     doc_topics: Array | None = None  # (D, K) expected proportions of the training documents
     coherence: Array | None = None  # (K,)
     vocabulary: np.ndarray | None = None  # (V,) words, where they are known
+    words: Words | None = None  # how texts become counts
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of the columns that the kernel reads
     topic_names: list[str | None] | None = None  # (K,) where some topics have names
 
     def __post_init__(self) -> None:

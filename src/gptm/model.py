@@ -29,7 +29,14 @@ from gptm._basics.validation import (
 )
 from gptm._basics.warnings import warn
 from gptm.corpus import Corpus
-from gptm.corpus.counts import frame_of, read_counts, read_training_counts
+from gptm.corpus.counts import (
+    columns_of,
+    frame_of,
+    read_counts,
+    read_training_counts,
+    training_texts_counted,
+)
+from gptm.corpus.kinds import kinds_of
 from gptm.corpus.metadata import as_frame, with_columns
 from gptm.effects.effect_tables import (
     check_explainable,
@@ -871,12 +878,13 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         earlier: Fitted | None = getattr(self, "fitted_", None)
         previous = earlier if self.warm_start else None
         if previous is None:
+            X = training_texts_counted(X)
             counts, vocabulary = read_training_counts(type(self).__name__, X)
         else:
             counts, vocabulary = read_counts(self, X, own=True), previous.vocabulary
         init = check_init(self.init, self.n_components, counts.shape[1])
         seeds = read_seeds(self.seed_words, self.seed_weight, self.n_components, counts, vocabulary)
-        frame = frame_of(X, metadata, counts.shape[0])
+        frame = frame_of(X, metadata, counts.shape[0], only=columns_of(self.kernel))
         progress = Progress(self.verbose)
         with computing(self.n_jobs):
             bound = self._bind_kernel(Documents(counts.shape[0], frame, counts, y, self.n_jobs))
@@ -898,7 +906,14 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 return counts
             fitted = replace(fitted, coherence=tables.topic_coherence(fitted))
         self._conclude(fitted, progress, None if path is None else os.fspath(path))
-        self.fitted_ = replace(fitted, vocabulary=vocabulary, topic_names=seeds.names)
+        read = columns_of(fitted.kernel) or ()
+        self.fitted_ = replace(
+            fitted,
+            vocabulary=vocabulary,
+            topic_names=seeds.names,
+            words=getattr(X, "words", None) if previous is None else previous.words,
+            kinds={name: kind for name, kind in kinds_of(frame).items() if name in read},
+        )
         if checkpoint is not None and fitted.reason != "interrupt":
             checkpoint.remove()
         return counts
@@ -1096,7 +1111,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """What the kernel needs of new documents; of their words, those that may be seen."""
         check_choice("missing_columns", missing_columns, ("error", "prior"))
         bound, kernel, n_documents = self.fitted_.bound, self.fitted_.kernel, counts.shape[0]
-        frame = frame_of(X, metadata, n_documents)
+        kinds = self.fitted_.kinds
+        frame = frame_of(X, metadata, n_documents, kinds, only=kinds)
         if frame is not None and kernel is not None:
             frame = with_columns(frame, kernel.column_names(), fill=missing_columns == "prior")
         elif bound.reads_metadata and missing_columns == "error":

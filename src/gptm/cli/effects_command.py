@@ -163,7 +163,7 @@ def _values(
 
 def _dates(option: str, name: str, given: list[str], kind: str) -> list[Any]:
     """Dates as the training documents had them, as 2015-12-31, or as a year, which stands for its first day."""
-    from gptm.files.dates import ISO, as_dates
+    from gptm.corpus.dates import ISO, as_dates
 
     forms = [form for form in kind.partition(":")[2].split("|") if form and form != ISO]
     every = "|".join([*forms, ISO])

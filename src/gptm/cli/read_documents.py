@@ -1,4 +1,4 @@
-"""From the reading options of the command line to documents, and what to say about them."""
+"""Documents and tables of the command line: read with its options, checked and written."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ def read_training(
     kernel: Any,
     keep_texts: int,
 ) -> Any:
-    """The documents of a file, with progress and problems told; they must have what the kernel reads."""
+    """The documents of a file, with progress and warnings; they must have the columns that the kernel reads."""
     check_file(file)
     from gptm import files
     from gptm.corpus.words import Words
@@ -31,20 +31,20 @@ def read_training(
     except ValueError as error:
         raise UsageError(in_options(error)) from None
     with bar(session, "reading") as update:
-        reading = files.read(file, words=chosen, keep_texts=keep_texts, progress=update, **settings)
-    tell_problems(session, reading)
-    _check_kernel(kernel, reading.corpus.metadata)
-    return reading
+        result = files.read(file, words=chosen, keep_texts=keep_texts, progress=update, **settings)
+    tell_problems(session, result)
+    _check_kernel(kernel, result.corpus.metadata)
+    return result
 
 
 def _check_kernel(kernel: Any, metadata: Any) -> None:
     """Say that a column is not there with the name that was meant."""
     from gptm.files.table_columns import unknown_column
 
-    known = [] if metadata is None else list(metadata)
+    columns = [] if metadata is None else list(metadata)
     for name in kernel.column_names() if hasattr(kernel, "column_names") else ():
-        if name not in known:
-            raise unknown_column(name, known, "kernel")
+        if name not in columns:
+            raise unknown_column(name, columns, "kernel")
 
 
 def check_file(file: str) -> None:
@@ -53,9 +53,9 @@ def check_file(file: str) -> None:
         raise FileNotFoundError(2, "there is no such file", file)
 
 
-def tell_problems(session: Session, reading: Any, but: Sequence[str] = ()) -> None:
-    """Warn of what was wrong with a file, but for the kinds that others tell of."""
-    for problem in reading.problems:
+def tell_problems(session: Session, result: Any, but: Sequence[str] = ()) -> None:
+    """Warn of what was wrong with a file, except for the kinds in `but`."""
+    for problem in result.problems:
         if problem.kind not in but:
             session.warn(problem)
 
@@ -85,11 +85,11 @@ def check_output(
         raise UsageError(f"{path} is a folder; {option} expects a file.")
     if not os.access(folder, os.W_OK):
         raise UsageError(f"the folder {folder} cannot be written to; choose another {option}.")
-    for one in inputs:
-        if one is not None and _would_destroy(path, one):
+    for source in inputs:
+        if source is not None and _would_destroy(path, source):
             raise UsageError(
                 f"{option} expects a file that this command does not read; writing {path} would destroy the input "
-                f"{one}. Choose another name."
+                f"{source}. Choose another name."
             )
     if not is_model and _is_model(path):
         raise UsageError(
@@ -130,13 +130,13 @@ def check_table(
     from gptm.files.parquet import import_parquet
     from gptm.files.writer import WRITABLE
 
-    found = format or find_format(str(path))
-    if found not in WRITABLE:
+    written_as = format or find_format(str(path))
+    if written_as not in WRITABLE:
         raise UsageError(
             f"--output expects a table's name, which ends in .csv, .tsv, .jsonl or .parquet, with .gz after it if you "
             f"like; got one that ends in {suffix(str(path))!r}."
         )
-    if found == "parquet":
+    if written_as == "parquet":
         import_parquet()
 
 
@@ -161,7 +161,7 @@ def write_table(
     *,
     what: str = "",
 ) -> bool:
-    """Write a table to a file, if one was named, and say so; its name says the format unless told.
+    """Write a table to a file, if one was named, and say so; its name says the format unless `format` does.
 
     If that fails, as on a full disk, the table goes to standard output: the work is not lost.
     """

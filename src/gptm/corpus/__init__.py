@@ -7,13 +7,14 @@ from gptm._basics.lazy import lazy_names
 if TYPE_CHECKING:
     from gptm.corpus.corpus import Corpus
     from gptm.corpus.stop_words import LANGUAGES
-    from gptm.corpus.words import Words
+    from gptm.corpus.words import Words, WordsReport
 
-__all__ = ["LANGUAGES", "Corpus", "Words"]
+__all__ = ["LANGUAGES", "Corpus", "Words", "WordsReport"]
 
 _HOMES = {
     "Corpus": "gptm.corpus.corpus",
     "LANGUAGES": "gptm.corpus.stop_words",
     "Words": "gptm.corpus.words",
+    "WordsReport": "gptm.corpus.words",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

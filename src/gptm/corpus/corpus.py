@@ -1,21 +1,24 @@
 """Documents as a table of counts, with their vocabulary, metadata and ids kept together."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
-from sklearn.feature_extraction.text import CountVectorizer
 
-from gptm._basics.errors import ArgumentError, InputError
+from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.warnings import warn
+from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
-from gptm.corpus.stop_words import composed, language_list
-from gptm.corpus.words import KEEP_MORE, TOKEN_PATTERN, expanded, warn_of_no_blanks
+from gptm.corpus.problems import ProblemLog
+from gptm.corpus.typed_columns import find_id_column, read_ids, typed_frame
+from gptm.corpus.words import TOKEN_PATTERN, Counting, Words, WordsReport, chunks
 
 
 class Corpus:
-    """Counts of words in documents, with all that is known about the documents.
+    """Counts of words in documents, with their metadata, ids and texts.
 
     Rows can be selected with `corpus[rows]`; counts, metadata, ids and texts stay together, also
     inside scikit-learn's cross-validation.
@@ -31,6 +34,25 @@ class Corpus:
         One per document, all different.
     texts : sequence of str, optional
         The documents as they came.
+    kinds : mapping from columns to kinds, optional
+        What columns of the metadata hold, where the guess is wrong: one of `gptm.files.KINDS`, such as "category",
+        "date:%d/%m/%Y" or "number:comma".
+    words : Words, optional
+        How the texts became counts.
+
+    Attributes
+    ----------
+    counts : csr_matrix of shape (n_documents, n_words)
+    vocabulary, ids, texts : arrays, or None
+    metadata : DataFrame or None
+        The columns by their kinds: text that holds dates or numbers is read, NA and its like are missing, links are
+        lists of ids. Columns that pandas has a type for keep it.
+    kinds : dict
+        What each column of the metadata holds, as given or guessed.
+    words : Words or None
+        The settings as used, with the language of the stop words: pass them to read new texts in the same way.
+    report : WordsReport or None
+        What became of the words of the texts.
 
     Examples
     --------
@@ -52,6 +74,8 @@ class Corpus:
         metadata: Any = None,
         ids: Sequence[Any] | np.ndarray | None = None,
         texts: Sequence[str] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        words: Words | None = None,
     ):
         self.counts = csr_matrix(counts)
         n, V = self.counts.shape
@@ -63,7 +87,11 @@ class Corpus:
         if self.vocabulary is not None and len(self.vocabulary) != V:
             expected = f"must name every column of the counts: expected {V} words"
             raise ArgumentError("vocabulary", expected, len(self.vocabulary))
-        self.metadata = as_frame(metadata, n)
+        self.words = words
+        self.report: WordsReport | None = None
+        self._given_metadata = as_frame(metadata, n)
+        self._given_kinds = check_kinds(kinds)
+        self._metadata: pd.DataFrame | None = None
         self.ids = None if ids is None else np.asarray(ids)
         if self.ids is not None:
             _check_ids(self.ids, n)
@@ -81,14 +109,18 @@ class Corpus:
         ids: Sequence[Any] | None = None,
         *,
         vocabulary: Sequence[str] | np.ndarray | None = None,
-        stop_words: str | Sequence[str] | None = "english",
+        stop_words: Any = "auto",
         min_df: int | float | None = None,
         max_df: int | float | None = None,
         max_features: int | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         token_pattern: str = TOKEN_PATTERN,
+        words: Words | None = None,
+        kinds: Mapping[str, str] | None = None,
     ) -> "Corpus":
         """Count the words of texts.
+
+        The result is that of `gptm.files.read` for a file with the same texts and columns.
 
         Parameters
         ----------
@@ -96,56 +128,113 @@ class Corpus:
         metadata : DataFrame or dict of columns, optional
             One row per text.
         ids : sequence, optional
-            One per text, all different.
+            One per text, all different; by default those of a column of ids in the metadata, if there is one.
         vocabulary : sequence of str, optional
-            Count these words and no others. Pass `corpus.vocabulary` of the training corpus to read new texts;
-            words outside of it are then not counted.
+            Count these words and no others. Pass `vocabulary`, `words` and `kinds` of the training corpus to read new
+            documents; words outside of the vocabulary are then not counted.
         stop_words, min_df, max_df, max_features, ngram_range, token_pattern
-            As in scikit-learn's `CountVectorizer`, used to choose the vocabulary where none is given; in a given one
-            stop words count where it holds them, and stand in the way of no pair of words where not. `min_df`
-            is by default 1 below 100 texts, 2 below 1,000 and 5 above; `max_df` is 0.5 from 10 texts on.
+            As in `gptm.corpus.Words`, used to choose the vocabulary where none is given. By default the language of
+            the stop words is guessed from the first texts. In a given vocabulary stop words are counted where it holds
+            them.
+        words : Words, optional
+            All of these settings at once, instead of one by one.
+        kinds : mapping from columns to kinds, optional
+            What columns of the metadata hold, where the guess is wrong, as in `gptm.files.read`.
 
         Returns
         -------
         Corpus
             With one row per text, also for texts without any counted word.
+
+        Examples
+        --------
+        >>> from gptm import Corpus
+        >>> texts = ["Der Tee ist nicht kalt.", "Die Tasse ist nicht leer."]
+        >>> corpus = Corpus.from_texts(texts, metadata={"when": ["31.01.2020", "NA"]})
+        >>> list(corpus.vocabulary), corpus.words.stop_words, corpus.kinds
+        (['kalt', 'leer', 'tasse', 'tee'], 'german', {'when': 'date:%d.%m.%Y'})
         """
-        if isinstance(texts, str):
-            raise ValueError("texts must be a list of strings, one per document; got one string.")
         _check_order(texts, metadata)
-        documents = list(texts)
-        for position, text in enumerate(documents):
-            if not isinstance(text, str):
-                raise ValueError(
-                    f"texts must be strings; the one at position {position} is {text!r} of type "
-                    f"{type(text).__name__}. Use an empty string for a document without text."
-                )
-        n = len(documents)
-        if n == 0:
-            raise ValueError("texts must hold at least one document; got none.")
-        pattern, stop_list = expanded(token_pattern), _stop_list(stop_words)
-        if vocabulary is not None:
-            vectorizer = _counting(vocabulary, stop_list, pattern)
-        else:
-            warn_of_no_blanks(documents[:1000])
-            vectorizer = CountVectorizer(
-                stop_words=stop_list,
-                min_df=min_df if min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5,
-                max_df=max_df if max_df is not None else 0.5 if n >= 10 else 1.0,
-                max_features=max_features,
-                token_pattern=pattern,
-                ngram_range=ngram_range,
+        if words is None:
+            words = Words(
+                stop_words, min_df, max_df, max_features, ngram_range, token_pattern=token_pattern
             )
-        try:
-            counts = vectorizer.fit_transform(map(composed, documents))
-        except ValueError as error:
-            if "empty vocabulary" not in str(error) and "no terms remain" not in str(error):
-                raise
-            raise InputError(
-                f"no word of the {n} texts is left to count ({error}) ", KEEP_MORE
-            ) from error
-        names = vectorizer.get_feature_names_out() if vocabulary is None else vocabulary
-        return cls(counts, names, metadata=metadata, ids=ids, texts=documents)
+        if vocabulary is not None:
+            words = _for_vocabulary(words, vocabulary)
+        counting, documents = Counting(words, vocabulary), list[str]()
+        for chunk in chunks(texts):
+            counting.add(chunk)
+            documents.extend(chunk)
+        counts, names, report = counting.finish()
+        corpus = cls(
+            counts,
+            names,
+            metadata=metadata,
+            ids=ids,
+            texts=documents,
+            kinds=kinds,
+            words=counting.words,
+        )
+        corpus.report = report
+        if ids is None:
+            corpus._take_ids()
+        if vocabulary is None:
+            corpus._check_kinds_are_of_columns()
+            corpus._settle_kinds()
+        return corpus
+
+    @property
+    def metadata(self) -> pd.DataFrame | None:
+        """One row per document, with columns by their kinds; None where there is none."""
+        if self._metadata is None:
+            self._settle_kinds()
+        return self._metadata
+
+    def _check_kinds_are_of_columns(self) -> None:
+        names = [] if self._given_metadata is None else list(self._given_metadata.columns)
+        for name in self._given_kinds:
+            if name not in names:
+                columns = ", ".join(map(repr, names)) or "none"
+                raise InputError(
+                    Argument("kinds"),
+                    f" names the column {name!r}; the columns of the metadata are {columns}.",
+                )
+
+    def _settle_kinds(self) -> None:
+        if self._given_metadata is not None:
+            self._metadata = self.metadata_as({})
+
+    def metadata_as(
+        self, kinds: Mapping[str, str], only: Collection[str] | None = None
+    ) -> pd.DataFrame | None:
+        """The metadata as given, read with the kinds of the documents that a model was trained on.
+
+        `only` some columns are read, or all of them.
+        """
+        if not kinds and self._metadata is not None:
+            return self._metadata
+        frame = self._given_metadata
+        kinds = self._given_kinds | dict(kinds)
+        return None if frame is None else typed_frame(frame, kinds, ids=self.ids, only=only)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each column of the metadata holds; empty without metadata."""
+        return kinds_of(self.metadata)
+
+    def _take_ids(self) -> None:
+        """The ids of a column of the metadata that names the documents."""
+        frame = self._given_metadata
+        if frame is None or not frame.columns.is_unique:
+            return
+        table = {name: frame[name].tolist() for name in frame.columns}
+        column = find_id_column(table, self._given_kinds | kinds_of(frame))
+        if column is None:
+            return
+        log = ProblemLog(unit="row", name="metadata")
+        self.ids = read_ids(table[column.name], range(1, len(self) + 1), log)
+        for problem in log.problems():
+            warn(problem.said)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -168,6 +257,7 @@ class Corpus:
             self.vocabulary,
             metadata=None if self.metadata is None else self.metadata.iloc[positions],
             texts=None if self.texts is None else self.texts[positions].tolist(),
+            words=self.words,
         )
         if self.ids is not None:  # a document may be selected twice, as a bootstrap does
             selected.ids = self.ids[positions]
@@ -175,38 +265,24 @@ class Corpus:
 
     def __repr__(self) -> str:
         n, V = self.shape
-        columns = (
-            "" if self.metadata is None else f", metadata: {', '.join(map(str, self.metadata))}"
-        )
+        frame = self._given_metadata
+        columns = "" if frame is None else f", metadata: {', '.join(map(str, frame))}"
         return f"Corpus({n:,} documents, {V:,} words, {self.counts.sum():,} tokens{columns})"
 
 
-def _counting(vocabulary: Iterable[str], stop_list: Any, pattern: str) -> CountVectorizer:
-    """What counts given words and no others, with as many words in a row as the given ones have."""
-    lengths = [len(str(word).split()) for word in vocabulary] or [1]
-    stops = CountVectorizer(stop_words=stop_list).get_stop_words() or ()
-    known = [composed(str(word)) for word in vocabulary]
-    return CountVectorizer(
-        vocabulary=known,
-        stop_words=sorted(set(stops).difference(known)) or None,
-        token_pattern=pattern,
-        ngram_range=(min(lengths), max(lengths)),
-    )
-
-
-def _stop_list(given: str | Sequence[str] | None) -> Any:
-    """What `CountVectorizer` takes; the English words are those of `gptm.corpus.words`."""
-    if isinstance(given, str):
-        return language_list(given) if given == "english" else given
-    return None if given is None else [composed(word) for word in given]
+def _for_vocabulary(words: Words, vocabulary: Iterable[str]) -> Words:
+    """The settings with as many words in a row as those of a vocabulary have."""
+    longest = max((len(str(word).split()) for word in vocabulary), default=1)
+    least, most = words.ngram_range
+    return replace(words, ngram_range=(least, max(most, longest)))
 
 
 def _check_order(texts: Any, metadata: Any) -> None:
     """Rows go by their order; where both sides have labels, these should not say otherwise."""
-    found = [getattr(one, "index", None) for one in (texts, metadata)]
-    if any(one is None or callable(one) for one in found):  # a list has a method of that name
+    indices = [getattr(side, "index", None) for side in (texts, metadata)]
+    if any(index is None or callable(index) for index in indices):  # a list has a method `index`
         return
-    labels, others = map(pd.Index, found)
+    labels, others = map(pd.Index, indices)
     if labels.equals(others) or len(labels) != len(others):
         return
     if labels.is_unique and others.is_unique and labels.isin(others).all():

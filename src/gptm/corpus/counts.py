@@ -1,5 +1,6 @@
 """Counts of words from whatever users pass as `X`."""
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from gptm._basics.errors import InputError, Message, PythonOnly
+from gptm._basics.warnings import warn
 from gptm.corpus.corpus import Corpus
 from gptm.corpus.metadata import as_frame
+from gptm.corpus.typed_columns import typed_frame
 
 _CHECKS: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -40,7 +43,12 @@ def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | No
 
 
 def read_counts(estimator: BaseEstimator, X: Any, *, own: bool = False) -> csr_matrix:
-    """Counts of documents for a fitted estimator, whose words they must have; `own` makes a copy."""
+    """Counts of documents for a fitted estimator, whose words they must have; `own` makes a copy.
+
+    Texts are counted as those of the training were.
+    """
+    if holds_texts(X):
+        X = _new_texts(estimator, X)
     try:
         if isinstance(X, Corpus):
             counts = check_array(X.counts, estimator=estimator, input_name="X", **_CHECKS)
@@ -52,12 +60,69 @@ def read_counts(estimator: BaseEstimator, X: Any, *, own: bool = False) -> csr_m
     return _canonical(csr_matrix(counts, copy=own), own=own)
 
 
-def frame_of(X: Any, metadata: Any, n_documents: int) -> pd.DataFrame | None:
-    """Side information by rows: that which is given, or that of a corpus, whose ids name the rows."""
-    if not isinstance(X, Corpus):
-        return as_frame(metadata, n_documents)
-    frame = X.metadata if metadata is None else as_frame(metadata, n_documents)
-    return frame if frame is None or X.ids is None else frame.set_axis(pd.Index(X.ids))
+def holds_texts(X: Any) -> bool:
+    """Whether X is a list, a Series or an array of texts, and no matrix.
+
+    Examples
+    --------
+    >>> from gptm.corpus.counts import holds_texts
+    >>> holds_texts(["green tea", "black tea"]), holds_texts([[1, 2], [3, 0]])
+    (True, False)
+    """
+    if not isinstance(X, list | tuple | pd.Series | pd.Index | np.ndarray) or np.ndim(X[:1]) != 1:
+        return False
+    return len(X) > 0 and isinstance(next(iter(X)), str)
+
+
+def training_texts_counted(X: Any) -> Any:
+    """X, or for texts a corpus with the defaults of `Corpus.from_texts`, and a warning that says so."""
+    if not holds_texts(X):
+        return X
+    corpus = Corpus.from_texts(X)
+    n, V = corpus.shape
+    assert corpus.words is not None
+    warn(
+        f"X holds texts: {V:,} words of {n:,} texts are counted, without the stop words of "
+        f"{corpus.words.stop_words or 'any language'}. Pass Corpus.from_texts(texts, ...) to choose the words."
+    )
+    return corpus
+
+
+def _new_texts(estimator: Any, texts: Any) -> Corpus:
+    vocabulary = getattr(estimator, "feature_names_in_", None)
+    if vocabulary is None:
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted to counts whose words have no names, so texts cannot be counted. "
+            "Pass counts, or fit the model to texts or to a corpus with a vocabulary."
+        )
+    return Corpus.from_texts(texts, vocabulary=vocabulary, words=estimator.fitted_.words)
+
+
+def frame_of(
+    X: Any,
+    metadata: Any,
+    n_documents: int,
+    kinds: Mapping[str, str] | None = None,
+    only: Collection[str] | None = None,
+) -> pd.DataFrame | None:
+    """Side information by rows: that which is given, or that of a corpus, whose ids name the rows.
+
+    `kinds` are those of the training, by which `only` these columns are read; all of them by default.
+    """
+    if isinstance(X, Corpus) and metadata is None:
+        frame = X.metadata_as(kinds or {}, only)
+    else:
+        frame = as_frame(metadata, n_documents)
+        frame = None if frame is None else typed_frame(frame, kinds, only=only)
+    ids = X.ids if isinstance(X, Corpus) else None
+    return frame if frame is None or ids is None else frame.set_axis(pd.Index(ids))
+
+
+def columns_of(kernel: Any) -> Collection[str] | None:
+    """The columns that a kernel reads; None for all that may be of use, as for "auto"."""
+    if isinstance(kernel, str):
+        return None
+    return kernel.column_names() if hasattr(kernel, "column_names") else ()
 
 
 def _canonical(counts: csr_matrix, own: bool) -> csr_matrix:
@@ -105,4 +170,4 @@ def _hint(message: str) -> str | Message:
             ),
             ".",
         )
-    return "Expected a matrix of counts, documents x words, or a gptm.Corpus."
+    return "Expected a matrix of counts, documents x words, a gptm.Corpus, or a list of texts."

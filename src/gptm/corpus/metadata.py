@@ -5,18 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gptm._basics.errors import Argument, InputError, PythonOnly
 from gptm._basics.types import Array
+from gptm.corpus.cells import as_name, is_missing, number_reader
+from gptm.corpus.dates import ISO, as_dates, find_forms
+from gptm.corpus.kinds import has_untyped_cells
+from gptm.corpus.links import LinkReader, check_one_axis
 
 RENUMBERED = "renumbered"  # mark of tables whose rows, when some are selected, are counted anew
-_MARKS = [r"\s", ",", ";", r"\|"]  # between ids in a text
-_BRACKETS = re.compile(r"\s*(?:\[(.*)\]|\((.*)\)|\{(.*)\})\s*", re.DOTALL)
-_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,;|'"]+)""")  # or bare
 _EPOCH = pd.Timestamp("1970-01-01")
 _DAY = pd.Timedelta(days=1)
 _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 365.2425 / 12, "y": 365.2425}
@@ -102,7 +103,7 @@ def _plain_times(values: pd.Series) -> pd.Series:
 
 
 def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
-    """One column; an unknown name is an error that lists the known ones."""
+    """One column; an unknown name is an error that lists the columns that are there."""
     if frame is None:
         raise InputError(
             f"{wanted_by} needs the metadata column {name!r}, but no metadata arrived. Pass ",
@@ -110,26 +111,26 @@ def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
             ", a table with one row per document.",
         )
     if name not in frame.columns:
-        known = ", ".join(map(repr, frame.columns)) or "none"
+        names = ", ".join(map(repr, frame.columns)) or "none"
         raise ValueError(
-            f"{wanted_by} needs the metadata column {name!r}; the columns are {known}. "
+            f"{wanted_by} needs the metadata column {name!r}; the columns are {names}. "
             "Rename the column, or name another one in the kernel."
         )
-    found = frame[name]
-    if isinstance(found, pd.DataFrame):
+    values = frame[name]
+    if isinstance(values, pd.DataFrame):
         raise ValueError(
-            f"{wanted_by} needs the metadata column {name!r}, but {found.shape[1]} columns have that name. "
+            f"{wanted_by} needs the metadata column {name!r}, but {values.shape[1]} columns have that name. "
             "Rename all but one."
         )
-    return without_blanks(found)
+    return with_missing(values)
 
 
-def without_blanks(values: pd.Series) -> pd.Series:
-    """The same with blank text missing, which is how many files write an empty cell."""
-    if pd.api.types.is_numeric_dtype(values) or values.dtype.kind in "mM":
+def with_missing(values: pd.Series) -> pd.Series:
+    """The same with blank text, NA and their like missing: `gptm.corpus.cells.MISSING`."""
+    if not (has_untyped_cells(values) or isinstance(values.dtype, pd.CategoricalDtype)):
         return values
-    blank = np.array([isinstance(v, str) and not v.strip() for v in values], dtype=bool)
-    return values.mask(blank) if blank.any() else values
+    spelled = np.array([isinstance(v, str) and is_missing(v) for v in values], dtype=bool)
+    return values.mask(spelled) if spelled.any() else values
 
 
 def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd.DataFrame:
@@ -137,10 +138,10 @@ def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd
     absent = [name for name in names if name not in frame.columns]
     if not absent or fill:
         return frame.assign(**dict.fromkeys(absent))
-    known = ", ".join(map(repr, frame.columns)) or "none"
+    names_there = ", ".join(map(repr, frame.columns)) or "none"
     several = "s" if len(absent) > 1 else ""
     raise InputError(
-        f"the kernel needs the metadata column{several} {', '.join(map(repr, absent))}; the columns are {known}. "
+        f"the kernel needs the metadata column{several} {', '.join(map(repr, absent))}; the columns are {names_there}. "
         "Rename them as in training, or go on without: ",
         Argument("missing_columns", "prior"),
         " treats them as missing, so that these terms of the kernel fall back to the prior.",
@@ -148,42 +149,57 @@ def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd
 
 
 def is_number(values: pd.Series) -> bool:
-    """Whether a column holds numbers, possibly written as text."""
+    """Whether a column holds numbers throughout, possibly written as text."""
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
         return not pd.api.types.is_complex_dtype(values)  # which have no order
-    known = values.dropna()
-    if known.empty or pd.api.types.is_datetime64_any_dtype(values):
+    if pd.api.types.is_datetime64_any_dtype(values) or isinstance(values.dtype, pd.PeriodDtype):
         return False
-    try:
-        return not pd.api.types.is_complex_dtype(pd.to_numeric(known))
-    except (ValueError, TypeError):
-        return False
+    cells = _present(values)
+    return bool(cells) and not np.isnan(_numbers_of(cells)).any()
 
 
 def is_date(values: pd.Series, then: bool | None = None) -> bool:
-    """Whether a column holds dates: datetimes, periods, or ISO strings throughout.
+    """Whether a column holds dates throughout: datetimes, periods, or text in the forms of `gptm.corpus.dates`.
 
     `then` is whether it held dates in training: text that may be either, such as "2015", is what it was.
     """
     if isinstance(values.dtype, pd.PeriodDtype) or pd.api.types.is_datetime64_any_dtype(values):
         return True
-    if values.dropna().empty or (is_number(values) and not _is_date_of_digits(values, then)):
-        return False
-    try:
-        _parse_dates(values)
-    except (ValueError, TypeError, OverflowError):
-        return False
-    return True
-
-
-def _is_date_of_digits(values: pd.Series, then: bool | None) -> bool:
-    """Whether what may be read as numbers is meant as dates: text as in training, or all like 20150131."""
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
         return False
-    known = values.dropna().astype(object)
-    if pd.api.types.infer_dtype(known) != "string":
+    cells = _present(values)
+    if not cells or (is_number(values) and not _are_dates_of_digits(cells, then)):
         return False
-    return bool(known.str.fullmatch(r"\d{8}").all()) if then is None else then
+    return bool(_dates_of(cells).notna().all())
+
+
+def _present(values: pd.Series) -> list[Any]:
+    return [cell for cell in values if not is_missing(cell)]
+
+
+def _are_dates_of_digits(cells: list[Any], then: bool | None) -> bool:
+    """Whether what may be read as numbers is meant as dates: text as in training, or all like 20150131."""
+    if not all(isinstance(cell, str) for cell in cells):
+        return False
+    return all(re.fullmatch(r"\d{8}", cell) for cell in cells) if then is None else then
+
+
+def _numbers_of(cells: Sequence[Any]) -> Array:
+    """(n,) numbers, NaN for cells that are none; infinite ones as they are."""
+    read = number_reader(cells, "")
+    values = [cell if _is_plain_number(cell) else read(cell) for cell in cells]
+    return np.array([np.nan if value is None else float(value) for value in values])
+
+
+def _is_plain_number(cell: Any) -> bool:
+    return isinstance(cell, bool | float | np.bool_ | np.floating)
+
+
+def _dates_of(cells: Sequence[Any]) -> pd.Series:
+    """Datetimes in UTC, NaT for cells that are none."""
+    strings = [as_name(cell) for cell in cells if not is_missing(cell)]
+    forms = find_forms(strings) if strings else None
+    return as_dates(cells, ISO if forms is None else "|".join(forms.forms))
 
 
 def read_points(
@@ -197,10 +213,13 @@ def read_points(
     `then` says it of the training documents: these columns must be of the same kind.
     """
     series = [column(frame, name, wanted_by) for name in names]
-    before = [None] * len(names) if then is None else [bool(one) for one in then]
-    dates = [is_date(one, was) for one, was in zip(series, before, strict=True)]
+    before = [None] * len(names) if then is None else [bool(was_date) for was_date in then]
+    dates = [is_date(values, was) for values, was in zip(series, before, strict=True)]
     points = np.column_stack(
-        [numbers(one, name, date) for one, name, date in zip(series, names, dates, strict=True)]
+        [
+            numbers(values, name, date)
+            for values, name, date in zip(series, names, dates, strict=True)
+        ]
     )
     for name, date, was, values in zip(names, dates, before, points.T, strict=True):
         if was not in (None, date) and not np.isnan(values).all():
@@ -225,34 +244,34 @@ def _check_scale(values: Array, name: str) -> None:
 
 def out_of_scale(values: Array) -> bool:
     """Whether numbers, or what they differ by, have squares that a computer takes for infinite, or for nothing."""
-    known = values[~np.isnan(values)]
-    largest = float(np.abs(known).max(initial=0.0))
-    return largest > 1e100 or 0 < float(np.ptp(known) if len(known) else 0.0) < 1e-100
+    present = values[~np.isnan(values)]
+    largest = float(np.abs(present).max(initial=0.0))
+    return largest > 1e100 or 0 < float(np.ptp(present) if len(present) else 0.0) < 1e-100
 
 
 def numbers(values: pd.Series, name: str, date: bool | None = None) -> Array:
     """(n,) floats, NaN where missing; dates become days since 1970-01-01, durations days.
 
-    `date` is whether it holds dates, where that is known.
+    `date` is whether it holds dates, where that has been settled.
     """
     if pd.api.types.is_timedelta64_dtype(values):
         return np.asarray((values / _DAY).to_numpy(dtype=np.float64, na_value=np.nan))
     if is_date(values) if date is None else date:
         days = (_parse_dates(values) - _EPOCH) / _DAY
         return np.asarray(days.to_numpy(dtype=np.float64, na_value=np.nan))
-    there = values.notna().to_numpy()
-    known = values[there]
-    if not (is_number(values) or known.empty):
-        example = _first_odd(known)
-        raise InputError(
-            f"metadata column {name!r} must hold numbers or dates; it holds values such as {example!r}. ",
-            PythonOnly("Convert it with pd.to_datetime or pd.to_numeric. "),
-            "When it comes from a file, say how its dates are written, for example ",
-            Argument("kinds", {name: "date:%d/%m/%Y"}),
-            ". Or use another kernel for it.",
-        )
-    result = np.full(len(values), np.nan)
-    result[there] = pd.to_numeric(known).to_numpy(dtype=np.float64)
+    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
+        result = np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    else:
+        cells = values.tolist()
+        result = _numbers_of(cells)
+        if any(np.isnan(n) and not is_missing(c) for n, c in zip(result, cells, strict=True)):
+            raise InputError(
+                f"metadata column {name!r} must hold numbers or dates; it holds values such as {_first_odd(cells)!r}. ",
+                PythonOnly("Convert it with pd.to_datetime or pd.to_numeric. "),
+                "For dates in text, say how they are written, for example ",
+                Argument("kinds", {name: "date:%d/%m/%Y"}),
+                ". Or use another kernel for it.",
+            )
     if np.isinf(result).any():
         raise ValueError(
             f"metadata column {name!r} holds infinite values; replace them by numbers, or by NaN for missing."
@@ -260,15 +279,13 @@ def numbers(values: pd.Series, name: str, date: bool | None = None) -> Array:
     return result
 
 
-def _first_odd(known: pd.Series) -> Any:
+def _first_odd(cells: Sequence[Any]) -> Any:
     """The first value that is no number, or no date where most are dates."""
-    as_numbers = pd.to_numeric(known, errors="coerce").isna()
-    try:
-        as_dates = _iso_dates(known, "coerce").isna()
-    except (ValueError, TypeError, OverflowError):
-        as_dates = as_numbers
-    odd = as_dates if as_dates.sum() < as_numbers.sum() else as_numbers
-    return known[odd.to_numpy()].iloc[0] if odd.any() else known.iloc[0]
+    present = [cell for cell in cells if not is_missing(cell)]
+    no_numbers = np.isnan(_numbers_of(present))
+    no_dates = _dates_of(present).isna().to_numpy()
+    odd = no_dates if no_dates.sum() < no_numbers.sum() else no_numbers
+    return present[int(odd.argmax())]
 
 
 def _parse_dates(values: pd.Series) -> pd.Series:
@@ -276,51 +293,43 @@ def _parse_dates(values: pd.Series) -> pd.Series:
     if isinstance(values.dtype, pd.PeriodDtype):
         return values.dt.to_timestamp()
     if not pd.api.types.is_datetime64_any_dtype(values):
-        values = _iso_dates(values, "raise")
+        return _dates_of(values.tolist())
     if getattr(values.dt, "tz", None) is not None:
-        values = values.dt.tz_convert("UTC").dt.tz_localize(None)
+        return values.dt.tz_convert("UTC").dt.tz_localize(None)
     return values
-
-
-def _iso_dates(values: pd.Series, errors: Literal["raise", "coerce"]) -> pd.Series:
-    """Datetimes; numbers among the texts are read like them, 2020 as the year, and not as time since 1970."""
-    if values.dtype == object:
-        read = [str(one) if isinstance(one, Real) and one == one else one for one in values]
-        values = pd.Series(read, index=values.index, dtype=object)
-    return pd.to_datetime(values, errors=errors, format="ISO8601", utc=True)
 
 
 def level_names(values: pd.Series) -> np.ndarray:
     """(n,) names of categories as text, None where missing; 3 and 3.0 are the same level."""
-    values = without_blanks(values)
-    missing = values.isna().to_numpy()
     names = np.empty(len(values), dtype=object)
     for position, value in enumerate(values):
-        if not missing[position]:
-            names[position] = as_name(value)
+        if not is_missing(value):
+            names[position] = value.strip() if isinstance(value, str) else as_name(value)
     return names
 
 
 def vectors(values: pd.Series, name: str) -> Array:
     """(n, p) numbers of a column of vectors, NaN where one is missing."""
     rows = list(values)
-    known = [row for row in rows if not is_missing(row)]
+    present = [row for row in rows if not is_missing(row)]
     try:
-        lengths = {len(row) for row in known}
-        arrays = [np.asarray(row, dtype=np.float64) for row in known if not isinstance(row, str)]
+        lengths = {len(row) for row in present}
+        arrays = [np.asarray(row, dtype=np.float64) for row in present if not isinstance(row, str)]
     except (TypeError, ValueError):
         lengths, arrays = set(), []
-    flat = len(arrays) == len(known) and all(array.ndim == 1 for array in arrays)
-    if known and (len(lengths) != 1 or not flat):
+    flat = len(arrays) == len(present) and all(array.ndim == 1 for array in arrays)
+    if present and (len(lengths) != 1 or not flat):
         seen = (
-            f"lengths {sorted(lengths)[:5]}" if len(lengths) > 1 else f"values such as {known[0]!r}"
+            f"lengths {sorted(lengths)[:5]}"
+            if len(lengths) > 1
+            else f"values such as {present[0]!r}"
         )
         raise ValueError(
             f"metadata column {name!r} must hold vectors, a list or array of numbers per document, all of one length; "
             f"it holds {seen}."
         )
-    result = np.full((len(rows), lengths.pop() if known else 1), np.nan)
-    result[[not is_missing(row) for row in rows]] = arrays if known else np.nan
+    result = np.full((len(rows), lengths.pop() if present else 1), np.nan)
+    result[[not is_missing(row) for row in rows]] = arrays if present else np.nan
     if np.isinf(result).any():
         raise ValueError(
             f"metadata column {name!r} holds infinite values; replace them by numbers."
@@ -329,73 +338,15 @@ def vectors(values: pd.Series, name: str) -> Array:
     return result
 
 
-def is_missing(value: Any) -> bool:
-    """Whether one cell of a table is empty; a list or an array never is."""
-    return np.ndim(value) == 0 and not isinstance(value, set | frozenset) and bool(pd.isna(value))
-
-
-def is_listed(value: Any) -> bool:
-    """Whether one cell of a table holds several values: a list, a set, an array and the like."""
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-
-
 def link_lists(values: pd.Series, ids: Iterable[str | None] = ()) -> list[list[str]]:
     """Ids that each document links to, as text; none where the value is missing.
 
-    A cell is a list, a set, an array, one id, or text with ids between commas, semicolons, bars or spaces, perhaps in
-    brackets, as lists come back from a file. Where `ids` of documents hold such marks themselves, text is cut at the
-    others, unless that finds fewer of them; where one is in brackets, these are left alone.
+    Cells are read by `LinkReader`, which splits texts; `ids` are those of the documents.
     """
-    known = {name for name in ids if name is not None}
-    held = set().union(*map(str.strip, known))
-    marks = [mark for mark in _MARKS if not any(re.match(mark, one) for one in held)]
-    readings = [marks, _MARKS] if len(marks) < len(_MARKS) else [_MARKS]
-    cuts = [re.compile("|".join(one) or "$") for one in readings]
-    brackets = not any(map(_BRACKETS.fullmatch, known))
-    found = []
-    for value in values:
-        if isinstance(value, np.ndarray) and value.ndim != 1:
-            raise ValueError(
-                f"metadata column {values.name!r} must hold lists of ids; it holds an array of {value.ndim} axes, "
-                f"{value!r}. Pass array.ravel().tolist()."
-            )
-        found.append(_links(_listed(value) if brackets else value, cuts, known))
-    return found
-
-
-def _listed(value: Any) -> Any:
-    """What stands in the brackets of a text, as a list where it has quotation marks; anything else as it is."""
-    match = _BRACKETS.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        return value
-    inside = match[1] or match[2] or match[3] or ""
-    if "'" not in inside and '"' not in inside:
-        return inside
-    return [one or other or bare for one, other, bare in _QUOTED.findall(inside)]
-
-
-def _links(value: Any, cuts: list[re.Pattern[str]], known: set[str]) -> list[str]:
-    if isinstance(value, str):
-        readings = [[part for part in map(str.strip, cut.split(value)) if part] for cut in cuts]
-        return max(readings, key=lambda parts: sum(part in known for part in parts))
-    if isinstance(value, set | frozenset):
-        value = sorted(value, key=str)  # the same order in every process
-    if is_listed(value):
-        return [item if type(item) is str else as_name(item) for item in value if _is_there(item)]
-    return [] if is_missing(value) else [as_name(value)]
-
-
-def _is_there(item: Any) -> bool:
-    """`not is_missing`, for the many items of many lists; a blank name is none."""
-    if isinstance(item, str):
-        return bool(item) and not item.isspace()
-    return item is not None and item is not pd.NA and bool(item == item)
-
-
-def as_name(value: Any) -> str:
-    """One id or category as text; 3 and 3.0 are the same."""
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
+    read_links = LinkReader(ids)
+    for cell in values:
+        check_one_axis(cell, values.name)
+    return [read_links(cell) for cell in values]
 
 
 def is_duration(value: Any) -> bool:

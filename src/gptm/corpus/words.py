@@ -29,6 +29,7 @@ _NO_BLANKS = (
     (re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17d3]+"), 10),
 )
 _MANY_TEXTS = 0.2
+_SAMPLED_TEXTS, _SAMPLED_AT_LEAST, _SAMPLED_CHARACTERS = 1000, 20, 1 << 20
 # What to do where no word is left.
 KEEP_MORE = Message(
     "Lower ",
@@ -166,10 +167,10 @@ class Words:
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "Words":
         """Settings that `to_dict` wrote."""
-        known = {one.name for one in fields(cls)}
-        odd = sorted(set(settings) - known)
+        names = {setting.name for setting in fields(cls)}
+        odd = sorted(set(settings) - names)
         if odd:
-            raise ValueError(f"settings of words are {sorted(known)}; got {odd} as well.")
+            raise ValueError(f"settings of words are {sorted(names)}; got {odd} as well.")
         return cls(**settings)
 
     def resolved(self, texts: Iterable[str]) -> "Words":
@@ -183,7 +184,7 @@ class Words:
     ) -> "tuple[csr_matrix, np.ndarray, WordsReport]":
         """Counts (documents x words), the words of the columns, and what was left out."""
         counting = Counting(self, vocabulary)
-        for chunk in _chunks(texts):
+        for chunk in chunks(texts):
             counting.add(chunk)
         return counting.finish()
 
@@ -285,18 +286,15 @@ class WordsReport:
 class Counting:
     """Counts that grow chunk by chunk; equal to `CountVectorizer` on all texts at once.
 
-    With a vocabulary its words are counted and no others.
+    With a vocabulary its words are counted and no others; stop words among them are counted too. The language of the
+    stop words is settled by the first texts, however these are cut into chunks.
     """
 
     def __init__(self, words: Words, vocabulary: Sequence[str] | np.ndarray | None = None):
-        if vocabulary is not None and words.stop_words == "auto":
-            if words.ngram_range != (1, 1):
-                raise ValueError(
-                    "words.stop_words must be settled before new texts are read in pairs of words; got 'auto'. "
-                    "Pass the settings of the training, reading.words."
-                )
-            words = replace(words, stop_words=None)  # a word outside of the vocabulary in any case
+        if vocabulary is not None and words.stop_words == "auto" and words.ngram_range == (1, 1):
+            words = replace(words, stop_words=None)  # not in the vocabulary in any case
         self.words = words
+        self._first: list[str] = []  # texts that are to settle the language
         self._fixed = vocabulary is not None
         self._columns: dict[str, int] = (
             {} if vocabulary is None else {composed(str(w)): i for i, w in enumerate(vocabulary)}
@@ -305,8 +303,12 @@ class Counting:
             None if vocabulary is None else np.array([*map(str, vocabulary)], dtype=object)
         )
         if vocabulary is not None and len(self._columns) < len(vocabulary):
-            repeats = Message(f"{len(vocabulary) - len(self._columns)} that repeat another")
-            raise ArgumentError("vocabulary", "must hold each word once", repeats)
+            repeated = next(
+                w for i, w in enumerate(vocabulary) if self._columns[composed(str(w))] != i
+            )
+            n_repeated = len(vocabulary) - len(self._columns)
+            got = Message(f"{n_repeated} that repeat another, for example {repeated!r}")
+            raise ArgumentError("vocabulary", "must hold each word once", got)
         self._split = words.tokenizer()
         self._stop: frozenset[str] | None = None
         self._indices, self._values, self._ends = array("i"), array("i"), array("q", [0])
@@ -317,14 +319,25 @@ class Counting:
     def add(self, texts: Sequence[str]) -> None:
         """Count some more documents."""
         if self._stop is None:
-            self.words = self.words.resolved(texts)
-            self._stop = self.words.stop_list()
-            if not self._fixed:
-                warn_of_no_blanks(texts)
+            self._first.extend(texts)
+            if len(_sample(self._first)) < len(self._first):
+                self._settle()
+            return
         for text in texts:
-            self._add_one(text)
+            self._count(text)
 
-    def _add_one(self, text: str) -> None:
+    def _settle(self) -> None:
+        """Settle the language by the first texts, and count all that have waited for it."""
+        sample = _sample(self._first)
+        self.words = self.words.resolved(sample)
+        self._stop = self.words.stop_list().difference(self._columns)
+        if not self._fixed:
+            warn_of_no_blanks(sample)
+        waiting, self._first = self._first, []
+        for text in waiting:
+            self._count(text)
+
+    def _count(self, text: str) -> None:
         assert self._stop is not None
         tokens = self._split(text)
         self._tokens += len(tokens)
@@ -348,6 +361,8 @@ class Counting:
 
     def finish(self) -> tuple[csr_matrix, np.ndarray, WordsReport]:
         """Counts, words and report; nothing may be added afterwards."""
+        if self._stop is None:
+            self._settle()
         n = len(self._ends) - 1
         if n == 0:
             raise ValueError("texts must hold at least one document; got none.")
@@ -426,7 +441,18 @@ def removed_words(counts: csr_matrix, vocabulary: np.ndarray, which: np.ndarray)
 _NOTHING = np.empty(0, dtype=np.int32)
 
 
-def _chunks(texts: Iterable[str], size: int = 1000) -> Iterable[list[str]]:
+def _sample(texts: list[str]) -> list[str]:
+    """The first texts, which settle the language: a thousand, or fewer where they are long."""
+    size = 0
+    for position, text in enumerate(texts[:_SAMPLED_TEXTS]):
+        size += len(text)
+        if size >= _SAMPLED_CHARACTERS and position + 1 >= _SAMPLED_AT_LEAST:
+            return texts[: position + 1]
+    return texts[:_SAMPLED_TEXTS]
+
+
+def chunks(texts: Iterable[str], size: int = 1000) -> Iterable[list[str]]:
+    """Texts in portions; an error for what is no text."""
     if isinstance(texts, str):
         raise ValueError("texts must be a list of strings, one per document; got one string.")
     chunk: list[str] = []

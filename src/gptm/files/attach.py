@@ -4,22 +4,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from gptm._basics.errors import Argument, InputError
-from gptm.corpus.metadata import as_name
-from gptm.files.cells import as_text, is_missing
+from gptm.corpus.cells import as_name, as_text, is_missing
+from gptm.corpus.problems import ProblemLog
+from gptm.corpus.typed_columns import find_id_column
 from gptm.files.formats import FilePath, open_source
-from gptm.files.guess_columns import guess_id
 from gptm.files.plan import Plan
-from gptm.files.problems import ProblemLog
-from gptm.files.table import Table
+from gptm.files.table import CellTable
 
 
-def attach(table: Table, path: FilePath, plan: Plan, encoding: str, log: ProblemLog) -> None:
+def attach(table: CellTable, path: FilePath, plan: Plan, encoding: str, log: ProblemLog) -> None:
     """Add the columns of a table of metadata: by ids where both have them, else row by row."""
-    side = Table(name for name, kind in plan.told.items() if kind == "ignore")
+    side = CellTable(name for name, kind in plan.given.items() if kind == "ignore")
     with open_source(path, format=None, encoding=encoding, log=log) as source:
         side.add(list(source.rows))
     own, other = _id_column(table, plan), _id_column(side, plan)
-    if other is None and own in side.cells:  # too many repeat for a guess, which are told of
+    if other is None and own in side.cells:  # too many ids repeat for a guess, and are noted
         other = own
     rows = _matched(table, own, side, other, log)
     for name in list(side.cells):
@@ -32,7 +31,7 @@ def attach(table: Table, path: FilePath, plan: Plan, encoding: str, log: Problem
             log.add("column in both files", None, repr(name))
 
 
-def _differ(table: Table, name: str, joined: Sequence[Any]) -> bool:
+def _differ(table: CellTable, name: str, joined: Sequence[Any]) -> bool:
     """Whether a column of the documents holds anything else than its namesake; texts are not there to compare."""
     if name not in table.cells:
         return True
@@ -42,7 +41,7 @@ def _differ(table: Table, name: str, joined: Sequence[Any]) -> bool:
     )
 
 
-def _in_order(table: Table, side: Table, log: ProblemLog) -> list[int | None]:
+def _in_order(table: CellTable, side: CellTable, log: ProblemLog) -> list[int | None]:
     """Row by row, where there are as many."""
     n = len(table.lines)
     if len(side.lines) != n:
@@ -54,7 +53,7 @@ def _in_order(table: Table, side: Table, log: ProblemLog) -> list[int | None]:
 
 
 def _matched(
-    table: Table, own: str | None, side: Table, other: str | None, log: ProblemLog
+    table: CellTable, own: str | None, side: CellTable, other: str | None, log: ProblemLog
 ) -> list[int | None]:
     """The row of the second table for each document: by their columns of ids, the first where an id repeats."""
     if own is None or other is None:
@@ -85,9 +84,7 @@ def _matched(
     return rows
 
 
-def _id_column(table: Table, plan: Plan) -> str | None:
-    told = [name for name, kind in plan.told.items() if kind == "id" and name in table.cells]
-    if told:
-        return told[0]
-    guess = guess_id({name: table.column(name) for name in table.cells})
-    return None if guess is None else guess[0]
+def _id_column(table: CellTable, plan: Plan) -> str | None:
+    given = {name: kind for name, kind in plan.given.items() if kind == "id"}
+    column = find_id_column({name: table.column(name) for name in table.cells}, given)
+    return None if column is None else column.name

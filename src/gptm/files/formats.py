@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm.corpus.problems import ProblemLog
 from gptm.files.parquet import parquet_rows
-from gptm.files.problems import ProblemLog
 from gptm.files.rows import Row, csv_rows, json_rows, line_rows
 from gptm.files.streams import Input, Lines, Progress, decode
 
@@ -94,13 +94,15 @@ def open_source(
     progress: Progress | None = None,
 ) -> Source:
     """The rows of a table, of lines, or of a folder of texts."""
-    found = find_format(path, format)
-    if found == "folder":
+    format_of_file = find_format(path, format)
+    if format_of_file == "folder":
         return _open_folder(Path(path), encoding, log, progress)
     stack = ExitStack()
     source = stack.enter_context(Input(path, progress))
     try:
-        return _open_file(source, found or _sniffed(source, encoding), encoding, log, stack)
+        return _open_file(
+            source, format_of_file or _sniffed(source, encoding), encoding, log, stack
+        )
     except BaseException:
         stack.close()
         raise
@@ -153,15 +155,15 @@ def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progres
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {str(folder)!r}. Check the path.")
     inside = [
-        one for one in folder.rglob("*") if _is_meant(one.relative_to(folder)) and one.is_file()
+        file for file in folder.rglob("*") if _is_meant(file.relative_to(folder)) and file.is_file()
     ]
-    wanted = next((one for one in TEXTS if one in map(suffix, inside)), None)
+    wanted = next((ending for ending in TEXTS if ending in map(suffix, inside)), None)
     files = sorted(
-        (one for one in inside if suffix(one) == wanted),
-        key=lambda one: one.relative_to(folder).as_posix(),
+        (file for file in inside if suffix(file) == wanted),
+        key=lambda file: file.relative_to(folder).as_posix(),
     )
-    others = [one for one in inside if suffix(one) != wanted]
-    kinds = ", ".join(sorted({suffix(one) or "no suffix" for one in others})[:_NAMED])
+    others = [file for file in inside if suffix(file) != wanted]
+    kinds = ", ".join(sorted({suffix(file) or "no suffix" for file in others})[:_NAMED])
     if not files:
         but = f", but {len(others):,} others ({kinds})" if others else ""
         raise ValueError(
@@ -170,22 +172,22 @@ def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progres
     if others:
         log.add("skipped files", None, f"only {wanted} is read, not {kinds}", count=len(others))
     log.unit = "file"
-    log.names = [one.relative_to(folder).as_posix() for one in files]
-    nested = any(one.parent != folder for one in files)
-    total = sum(one.stat().st_size for one in files)
+    log.names = [path.relative_to(folder).as_posix() for path in files]
+    nested = any(path.parent != folder for path in files)
+    total = sum(path.stat().st_size for path in files)
     done = 0
 
     def rows() -> Iterator[Row]:
         nonlocal done
-        for number, one in enumerate(files, start=1):
+        for number, path in enumerate(files, start=1):
             name = log.names[number - 1]
-            with Input(one) as source, source.seekable() as file:
+            with Input(path) as source, source.seekable() as file:
                 content = file.read()
-            done += one.stat().st_size
+            done += path.stat().st_size
             base = name[: -len(".gz")] if name.lower().endswith(".gz") else name
             row: dict[str, Any] = {"id": base[: -len(suffix(base))]}
             if nested:
-                row["folder"] = one.parent.relative_to(folder).as_posix()
+                row["folder"] = path.parent.relative_to(folder).as_posix()
             row["text"] = decode(content, encoding, log, number)
             yield number, row
 

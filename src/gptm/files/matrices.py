@@ -12,10 +12,10 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
+from gptm.corpus.problems import ProblemLog
 from gptm.corpus.stop_words import composed
 from gptm.corpus.words import Words, WordsReport, limit_words, removed_words, with_kept
 from gptm.files.formats import FilePath
-from gptm.files.problems import ProblemLog
 from gptm.files.streams import Input, Lines, Progress
 
 logger = logging.getLogger("gptm")
@@ -26,7 +26,7 @@ _OWN_VOCABULARY = Message(
 _NAMES = ("vocab.txt", "vocabulary.txt", "vocab.json", "features.txt", "words.txt")
 
 
-def read_counts(
+def read_count_file(
     path: FilePath,
     format: str,
     vocabulary: Any,
@@ -90,9 +90,9 @@ def _beside(path: FilePath) -> Path:
         stem = here.name.removesuffix(".gz").rpartition(".")[0]
         own = (f"{stem}.vocab", f"{stem}.vocab.txt", f"vocab.{stem}.txt", f"{stem}.words")
         for name in (*own, *_NAMES):
-            for found in (here.with_name(name), here.with_name(name + ".gz")):
-                if found.is_file():
-                    return found
+            for candidate in (here.with_name(name), here.with_name(name + ".gz")):
+                if candidate.is_file():
+                    return candidate
     raise InputError(
         f"counts need a vocabulary, and there is none beside {str(path)!r}. Pass ",
         Argument("vocabulary", ...),
@@ -188,7 +188,7 @@ def _ldac(lines: Lines, V: int, origin: str, log: ProblemLog) -> tuple[csr_matri
         values.append(pairs[1::2])
         ends.append(ends[-1] + len(words))
         kept.append(lines.number)
-    flat = [np.concatenate(one) if one else np.empty(0) for one in (values, indices)]
+    flat = [np.concatenate(parts) if parts else np.empty(0) for parts in (values, indices)]
     counts = csr_matrix((flat[0], flat[1].astype(np.int32), np.array(ends)), shape=(len(kept), V))
     return counts, kept
 
@@ -236,15 +236,15 @@ def match_words(
     """Counts in the order of another vocabulary; words outside of it are reported as unknown."""
     place = {composed(str(word)): column for column, word in enumerate(vocabulary)}
     columns = np.array([place.get(composed(word), -1) for word in own])
-    known = columns >= 0
+    shared = columns >= 0
     report = WordsReport(
         documents=counts.shape[0],
         tokens=int(counts.sum()),
-        unknown=removed_words(counts, own, ~known),
+        unknown=removed_words(counts, own, ~shared),
     )
-    chosen = counts[:, known]
+    chosen = counts[:, shared]
     shape = (counts.shape[0], len(vocabulary))
-    matched = csr_matrix((chosen.data, columns[known][chosen.indices], chosen.indptr), shape=shape)
+    matched = csr_matrix((chosen.data, columns[shared][chosen.indices], chosen.indptr), shape=shape)
     matched.sum_duplicates()  # a word in two spellings; sorted, too
     names = np.array([str(word) for word in vocabulary], dtype=object)
     return matched, names, with_kept(report, matched)

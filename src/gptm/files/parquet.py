@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from gptm.files.problems import ProblemLog
+from gptm.corpus.problems import ProblemLog
 from gptm.files.rows import Row, flat
 from gptm.files.streams import Input
 

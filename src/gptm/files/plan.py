@@ -1,16 +1,17 @@
-"""Which columns are counted, which kept and which left out: settled by the first rows and by what was told."""
+"""Which columns are counted, which kept and which left out: settled by the first rows and by the given kinds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gptm._basics.errors import Argument, InputError
-from gptm.files.cells import as_text, is_missing
-from gptm.files.guess_columns import LONG_STRINGS, guess_kind, guess_text, texts_among
-from gptm.files.problems import ProblemLog
+from gptm.corpus.cells import as_text, is_missing
+from gptm.corpus.kinds import LONG_STRINGS, ColumnKind, check_kinds, guess_kind
+from gptm.corpus.problems import ProblemLog
+from gptm.files.guess_text import guess_text, texts_among
 from gptm.files.rows import Row
-from gptm.files.table import Table
-from gptm.files.table_columns import Column, check_kinds, listed, named, unknown_column
+from gptm.files.table import CellTable
+from gptm.files.table_columns import listed, named, unknown_column
 
 
 @dataclass
@@ -20,44 +21,44 @@ class Plan:
     `settled` columns do not go into the table of metadata: they are counted, or left out.
     """
 
-    told: dict[str, str] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
     id: str | None = None
     text: tuple[str, ...] = ()
-    settled: list[Column] = field(default_factory=list)
+    settled: list[ColumnKind] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
     new: bool = False  # documents for a model that is there already
 
     def __post_init__(self) -> None:
-        self.told = check_kinds(self.told)
+        self.given = check_kinds(self.given)
         if self.id is not None:
-            self.told = {n: k if k != "id" else "note" for n, k in self.told.items()}
-            self.told[self.id] = "id"
+            self.given = {n: k if k != "id" else "note" for n, k in self.given.items()}
+            self.given[self.id] = "id"
 
     @property
     def left_out(self) -> frozenset[str]:
         """Columns that the table of metadata does not hold."""
-        return frozenset(one.name for one in self.settled)
+        return frozenset(column.name for column in self.settled)
 
     def text_of(self, cells: Mapping[str, Any]) -> str:
         """The text of a document, from one column or several; NA and its like are no words."""
-        found = [cells.get(name) for name in self.text]
-        return "\n".join("" if is_missing(cell) else as_text(cell) for cell in found)
+        parts = [cells.get(name) for name in self.text]
+        return "\n".join("" if is_missing(cell) else as_text(cell) for cell in parts)
 
-    def check(self, table: Table, log: ProblemLog) -> None:
-        """Columns that were told but are not there: an error, or, for new documents, noted."""
-        known = [*self.left_out, *table.cells]
-        for name in self.told:
-            if name in known:
+    def check(self, table: CellTable, log: ProblemLog) -> None:
+        """Columns that have a given kind but are not there: an error, or, for new documents, noted."""
+        names = [*self.left_out, *table.cells]
+        for name in self.given:
+            if name in names:
                 continue
             if not self.new:
-                raise unknown_column(name, known, "id" if name == self.id else "kinds")
-            if self.told[name] not in ("text", "ignore", "id"):
+                raise unknown_column(name, names, "id" if name == self.id else "kinds")
+            if self.given[name] not in ("text", "ignore", "id"):
                 log.add("missing column", None, repr(name))
 
-    def in_order(self, columns: Iterable[Column]) -> list[Column]:
+    def in_order(self, columns: Iterable[ColumnKind]) -> list[ColumnKind]:
         """Columns in the order of the file."""
         place = {name: position for position, name in enumerate(self.order)}
-        return sorted(columns, key=lambda one: place.get(one.name, len(place)))
+        return sorted(columns, key=lambda column: place.get(column.name, len(place)))
 
 
 def make_plan(
@@ -82,10 +83,10 @@ def make_plan(
     for name in order:
         if name in plan.text:
             continue
-        if plan.told.get(name) == "ignore":
-            plan.settled.append(Column(name, "ignore", "as told"))
-        elif name not in plan.told and guess_kind(name, first[name]) == ("ignore", LONG_STRINGS):
-            plan.settled.append(Column(name, "ignore", LONG_STRINGS))
+        if plan.given.get(name) == "ignore":
+            plan.settled.append(ColumnKind(name, "ignore", "as told"))
+        elif name not in plan.given and guess_kind(name, first[name]) == ("ignore", LONG_STRINGS):
+            plan.settled.append(ColumnKind(name, "ignore", LONG_STRINGS))
     return plan
 
 
@@ -96,9 +97,9 @@ def _text_as_trained(
     if any(name in first for name in trained):
         missing = [name for name in trained if name not in first]
     else:
-        found = texts_among({name: first[name] for name in first if name not in plan.told})
-        if len(found) == 1:
-            return found
+        text_like = texts_among({name: first[name] for name in first if name not in plan.given})
+        if len(text_like) == 1:
+            return text_like
         missing = list(trained)
     if missing:
         columns = listed(first)
@@ -114,17 +115,17 @@ def _text_as_trained(
 def _settle_text(
     plan: Plan, text: str | Sequence[str] | None, first: Mapping[str, list[Any]]
 ) -> None:
-    by_kind = tuple(name for name, kind in plan.told.items() if kind == "text")
+    by_kind = tuple(name for name, kind in plan.given.items() if kind == "text")
     if text is not None or by_kind:
         role = "kinds" if text is None else "text"
         plan.text, why = named(by_kind if text is None else text, list(first), role), "as told"
     else:
-        free = {name: cells for name, cells in first.items() if name not in plan.told}
+        free = {name: cells for name, cells in first.items() if name not in plan.given}
         best, why = guess_text(free)
         plan.text = (best,)
     # Where `text` says otherwise, a column that `kinds` calls text is not counted.
-    plan.told = {
+    plan.given = {
         name: "ignore" if kind == "text" and name not in plan.text else kind
-        for name, kind in plan.told.items()
+        for name, kind in plan.given.items()
     }
-    plan.settled.extend(Column(name, "text", why) for name in plan.text)
+    plan.settled.extend(ColumnKind(name, "text", why) for name in plan.text)

@@ -9,15 +9,15 @@ import numpy as np
 
 from gptm._basics.errors import Argument, InputError, Message
 from gptm.corpus import Corpus
+from gptm.corpus.problems import DataProblem, ProblemLog
 from gptm.corpus.words import Counting, Words, WordsReport
 from gptm.files.attach import attach
 from gptm.files.formats import COUNTS, FilePath, Source, find_format, open_source
-from gptm.files.matrices import match_words, read_counts, read_vocabulary, select_words
+from gptm.files.matrices import match_words, read_count_file, read_vocabulary, select_words
 from gptm.files.plan import Plan, make_plan
-from gptm.files.problems import Problem, ProblemLog
 from gptm.files.rows import Row
 from gptm.files.streams import Progress
-from gptm.files.table import Table
+from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns
 
 _CHUNK_ROWS = 1000
@@ -26,7 +26,7 @@ _CHUNK_LEAST = 20  # rows, so that there is something to guess by where texts ar
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadResult:
     """What a file held: the corpus, and an account of how it was read.
 
     Attributes
@@ -37,7 +37,7 @@ class Reading:
         The texts, or their beginnings, where they were asked for.
     columns : Columns
         What each column was taken for, and why.
-    problems : list of Problem
+    problems : list of DataProblem
         What was wrong with the file, with line numbers.
     report : WordsReport
         What became of the words.
@@ -48,7 +48,7 @@ class Reading:
     corpus: Corpus
     texts: list[str] | None
     columns: Columns
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[DataProblem] = field(default_factory=list)
     report: WordsReport = field(default_factory=WordsReport)
     words: Words = field(default_factory=Words)
 
@@ -73,7 +73,7 @@ def read(
     strict: bool = False,
     keep_texts: bool | int = False,
     progress: Progress | None = None,
-) -> Reading:
+) -> ReadResult:
     """Documents of a file or folder as counts, with their metadata.
 
     The file is read in pieces, and the texts are not kept, so that memory follows the counts and not the texts. An
@@ -105,7 +105,7 @@ def read(
         How texts become words. Counts are left as they are unless it is given.
     strict : bool, default=False
         Whether a broken line, an undecodable byte, an empty text or a repeated id is an error. Otherwise all is kept
-        that can be kept, and `problems` tells.
+        that can be kept, and `problems` says what was wrong.
     keep_texts : bool or int, default=False
         Whether to keep the texts, or how many of their first characters.
     progress : callable, optional
@@ -113,7 +113,7 @@ def read(
 
     Returns
     -------
-    Reading
+    ReadResult
 
     Examples
     --------
@@ -125,29 +125,29 @@ def read(
     ... d2,2021-02-28,Coffee beans from Brazil
     ... d3,,
     ... ''', encoding="utf-8")
-    >>> reading = files.read(path)
-    >>> reading.corpus
+    >>> result = files.read(path)
+    >>> result.corpus
     Corpus(3 documents, 6 words, 7 tokens, metadata: key, date)
-    >>> print(reading.columns)
+    >>> print(result.columns)
     column  kind  why
     key     id    is called 'key'
     date    date  all dates
     body    text  the longest strings with many different words
-    >>> print(reading.problems[0])
+    >>> print(result.problems[0])
     empty text: 1 line (line 4), kept as empty documents.
     """
     log = ProblemLog(strict, name=_name(path))
     if find_format(path, format) in COUNTS:
         counts = _count_file(path, format, vocabulary, encoding, words, log, progress)
-        return _finish(counts, Plan(told=dict(kinds or {}), id=id), metadata, encoding, log)
+        return _finish(counts, Plan(given=dict(kinds or {}), id=id), metadata, encoding, log)
     fixed = None if vocabulary is None else read_vocabulary(path, vocabulary, encoding)
     counting = Counting(words or Words(), fixed)
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
         sample, chunks = _sampled(source, log)
         plan = make_plan(sample, text, id, kinds, more=metadata is not None)
         del sample
-        found = _count_rows(source, chunks, plan, counting, keep_texts, log)
-    return _finish(found, plan, metadata, encoding, log)
+        counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
+    return _finish(counted, plan, metadata, encoding, log)
 
 
 def read_documents(
@@ -166,29 +166,29 @@ def read_documents(
     strict: bool = False,
     keep_texts: bool | int = False,
     progress: Progress | None = None,
-) -> Reading:
-    """New documents with the vocabulary of a trained model; `report.unknown` tells of words it does not know.
+) -> ReadResult:
+    """New documents with the vocabulary of a trained model; `report.unknown` has the words that are not in it.
 
     Parameters
     ----------
     path, format, text, id, metadata, encoding, strict, keep_texts, progress
         As in `read`.
     words : Words
-        The settings of the training, `reading.words`.
+        The settings of the training, `corpus.words`.
     vocabulary : sequence of str
         The words of the model, in its order.
     kinds : mapping from columns to kinds, optional
-        As in `read`; pass `reading.columns.kinds` of the training. A column that is not in this file is noted; where a
+        As in `read`; pass `result.columns.kinds` of the training. A column that is not in this file is noted; where a
         kernel reads it, `transform(corpus, missing_columns="prior")` goes on without.
     trained_text : sequence of str, optional
-        The columns that the training counted, `reading.columns.text`. Where `text` is not given they are counted here
+        The columns that the training counted, `result.columns.text`. Where `text` is not given they are counted here
         too; where none of them is in this file, the only column that looks like text is.
     file_vocabulary : path or sequence of str, optional
         For counts: the words of the file's own columns, by default in a file beside.
 
     Returns
     -------
-    Reading
+    ReadResult
 
     Examples
     --------
@@ -209,7 +209,7 @@ def read_documents(
         )
         counts.words = words
         return _finish(
-            counts, Plan(told=dict(kinds or {}), id=id, new=True), metadata, encoding, log
+            counts, Plan(given=dict(kinds or {}), id=id, new=True), metadata, encoding, log
         )
     counting = Counting(words, vocabulary)
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
@@ -219,8 +219,8 @@ def read_documents(
         more = metadata is not None
         plan = make_plan(sample, text, id, kinds, more=more, new=True, trained_text=trained_text)
         del sample
-        found = _count_rows(source, chunks, plan, counting, keep_texts, log)
-    return _finish(found, plan, metadata, encoding, log)
+        counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
+    return _finish(counted, plan, metadata, encoding, log)
 
 
 def sniff(
@@ -246,21 +246,21 @@ def sniff(
     Columns
         Empty for files of counts. Its `format` is the format found.
     """
-    found = find_format(path, format)
-    if found in COUNTS:
-        return Columns((), found)
+    format_of_file = find_format(path, format)
+    if format_of_file in COUNTS:
+        return Columns((), format_of_file)
     log = ProblemLog(name=_name(path))
     with open_source(path, format=format, encoding=encoding, log=log) as source:
         sample, _ = _sampled(source, log)
         plan = make_plan(sample, text, id, kinds)
-        table = Table(plan.left_out)
+        table = CellTable(plan.left_out)
         table.add(sample)
-        columns = table.finish(plan.told, log, plan.settled)[2]
+        columns = table.finish(plan.given, log, plan.settled)[2]
         return Columns(plan.in_order(columns), source.format)
 
 
 @dataclass
-class _Found:
+class _Counted:
     """Counts and what belongs to them, before the metadata are read."""
 
     format: str
@@ -268,7 +268,7 @@ class _Found:
     vocabulary: np.ndarray
     report: WordsReport
     words: Words
-    table: Table
+    table: CellTable
     texts: list[str] | None = None
 
 
@@ -280,15 +280,17 @@ def _count_file(
     words: Words | None,
     log: ProblemLog,
     progress: Progress | None,
-) -> _Found:
+) -> _Counted:
     """Counts that are there already; words are removed only where somebody asks for it."""
-    found = find_format(path, format)
-    counts, names, lines = read_counts(path, found, vocabulary, encoding, log, progress)
+    format_of_file = find_format(path, format)
+    counts, names, lines = read_count_file(
+        path, format_of_file, vocabulary, encoding, log, progress
+    )
     asked = None if words == Words() else words  # the defaults are for texts
     counts, names, report = select_words(counts, names, asked)
-    table = Table()
+    table = CellTable()
     table.add([(line, {}) for line in lines])
-    return _Found(found, counts, names, report, asked or Words(None), table)
+    return _Counted(format_of_file, counts, names, report, asked or Words(None), table)
 
 
 def _count_rows(
@@ -298,24 +300,24 @@ def _count_rows(
     counting: Counting,
     keep_texts: bool | int,
     log: ProblemLog,
-) -> _Found:
+) -> _Counted:
     """One pass over the rows: count the texts, keep the other cells."""
-    table = Table(plan.left_out)
+    table = CellTable(plan.left_out)
     texts: list[str] | None = [] if keep_texts else None
     end = None if keep_texts is True else int(keep_texts)
     n_empty = 0
     for chunk in chunks:
-        some = [plan.text_of(cells) for _, cells in chunk]
-        for (line, _), one in zip(chunk, some, strict=True):
-            if not one.strip():
+        chunk_texts = [plan.text_of(cells) for _, cells in chunk]
+        for (line, _), document in zip(chunk, chunk_texts, strict=True):
+            if not document.strip():
                 log.add("empty text", line)
                 n_empty += 1
-        counting.add(some)
+        counting.add(chunk_texts)
         table.add(chunk)
         if texts is not None:
-            texts.extend(one[:end] for one in some)
+            texts.extend(document[:end] for document in chunk_texts)
         source.report()
-        del chunk, some  # before the next one is read
+        del chunk, chunk_texts  # before the next one is read
     try:
         counts, vocabulary, report = counting.finish()
     except ValueError:
@@ -323,7 +325,7 @@ def _count_rows(
             log.check()  # a damaged file may be the reason
             raise
         raise _all_empty(source.format, plan, log) from None
-    return _Found(source.format, counts, vocabulary, report, counting.words, table, texts)
+    return _Counted(source.format, counts, vocabulary, report, counting.words, table, texts)
 
 
 def _all_empty(format: str, plan: Plan, log: ProblemLog) -> ValueError:
@@ -338,20 +340,27 @@ def _all_empty(format: str, plan: Plan, log: ProblemLog) -> ValueError:
 
 
 def _finish(
-    found: _Found, plan: Plan, metadata: FilePath | None, encoding: str, log: ProblemLog
-) -> Reading:
+    counted: _Counted, plan: Plan, metadata: FilePath | None, encoding: str, log: ProblemLog
+) -> ReadResult:
     """Join the table of metadata if there is one, type the columns, put all together."""
     side = ProblemLog(log.strict, name="" if metadata is None else _name(metadata))
     if metadata is not None:
-        attach(found.table, metadata, plan, encoding, side)
-    plan.check(found.table, log)
-    frame, ids, columns = found.table.finish(plan.told, log, plan.settled)
+        attach(counted.table, metadata, plan, encoding, side)
+    plan.check(counted.table, log)
+    frame, ids, columns = counted.table.finish(plan.given, log, plan.settled)
     log.check(side)
-    corpus = Corpus(found.counts, found.vocabulary, metadata=frame, texts=found.texts)
+    corpus = Corpus(
+        counted.counts,
+        counted.vocabulary,
+        metadata=frame,
+        texts=counted.texts,
+        words=counted.words,
+    )
+    corpus.report = counted.report
     corpus.ids = ids  # repeated ones too, which the constructor refuses; `problems` tells of them
-    ordered = Columns(plan.in_order(columns), found.format)
-    noted = [*log.found(), *side.found()]
-    return Reading(corpus, found.texts, ordered, noted, found.report, found.words)
+    ordered = Columns(plan.in_order(columns), counted.format)
+    noted = [*log.problems(), *side.problems()]
+    return ReadResult(corpus, counted.texts, ordered, noted, counted.report, counted.words)
 
 
 def _sampled(source: Source, log: ProblemLog) -> tuple[list[Row], Iterator[list[Row]]]:
@@ -365,7 +374,7 @@ def _sampled(source: Source, log: ProblemLog) -> tuple[list[Row], Iterator[list[
             "jsonl": "one object {...} per line",
             "lines": "one document per line",
         }.get(source.format, "one row per document")
-        noted = [Message("\n", problem.said) for problem in log.found()]
+        noted = [Message("\n", problem.said) for problem in log.problems()]
         raise InputError(f"{log.name} holds no documents; expected {expected}.", *noted)
     return sample, chain([sample], chunks)
 

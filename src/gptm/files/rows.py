@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gptm.files.cells import as_number
-from gptm.files.dates import find_forms
-from gptm.files.problems import ProblemLog
+from gptm.corpus.cells import as_number
+from gptm.corpus.dates import find_forms
+from gptm.corpus.problems import ProblemLog
 from gptm.files.streams import Lines
 from gptm.files.table_columns import shown
 
@@ -78,10 +78,10 @@ class _Records:
             return None
         lines = [line for _, line in ahead]
         self._style = _style(lines[0], separator or _separator(lines))
-        found = next(iter(self), None)
-        if found is None:
+        header = next(iter(self), None)
+        if header is None:
             return None
-        self.first, names = found
+        self.first, names = header
         self._width = len(names)
         return names
 
@@ -182,10 +182,12 @@ def _separator(lines: Sequence[str]) -> str:
     ';'
     """
     outside = "".join(lines[0].split('"')[::2])
-    found = [one for one in _SEPARATORS if one in outside]
-    if not found:
+    present = [mark for mark in _SEPARATORS if mark in outside]
+    if not present:
         return _NEVER
-    return found[0] if len(found) == 1 else max(found, key=lambda one: _agreement(lines, one))
+    if len(present) == 1:
+        return present[0]
+    return max(present, key=lambda mark: _agreement(lines, mark))
 
 
 def _agreement(lines: Sequence[str], separator: str) -> tuple[float, int]:
@@ -216,11 +218,11 @@ def _check_header(header: list[str], number: int, log: ProblemLog) -> None:
 
 def _numbers(header: list[str]) -> list[str]:
     """Cells that are numbers; none where they count 0, 1, 2, which are names that a program gave."""
-    found = {cell: as_number(cell) for cell in header if as_number(cell) is not None}
-    values = list(found.values())
+    numbers = {cell: as_number(cell) for cell in header if as_number(cell) is not None}
+    values = list(numbers.values())
     first = int(values[0] or 0) if values else 0
     counting = values == list(range(first, first + len(values)))
-    return [] if counting and (len(values) > 1 or first == 0) else list(found)
+    return [] if counting and (len(values) > 1 or first == 0) else list(numbers)
 
 
 def _distinct(header: list[str], log: ProblemLog) -> list[str]:
@@ -240,7 +242,7 @@ def _distinct(header: list[str], log: ProblemLog) -> list[str]:
 
 def json_rows(lines: Lines, log: ProblemLog) -> Iterator[Row]:
     """Rows of JSON lines, or of one JSON array of objects; objects inside objects become columns "a.b"."""
-    first = next((one for one in lines if one.strip()), None)
+    first = next((line for line in lines if line.strip()), None)
     if first is None:
         return
     if first.lstrip().startswith("["):

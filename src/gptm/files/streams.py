@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from gptm._basics.errors import ArgumentError
-from gptm.files.problems import ProblemLog
+from gptm.corpus.problems import ProblemLog
 
 Progress = Callable[[int, int | None], Any]
 

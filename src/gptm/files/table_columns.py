@@ -1,24 +1,11 @@
-"""Columns of a table: what each holds, guessed and shown, or told."""
+"""The columns of a file, as they are printed and named in messages."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
-
-KINDS = {
-    "text": "counted",
-    "id": "names the documents",
-    "date": "dates, as datetimes",
-    "number": "numbers, as floats",
-    "category": "names that repeat",
-    "links": "lists of ids of documents",
-    "vector": "lists of numbers, all of one length",
-    "list": "lists of anything else",
-    "note": "short strings that hardly repeat; kept, used by no kernel",
-    "ignore": "left out",
-}
-
+from gptm.corpus.kinds import ColumnKind
 
 _LONGEST_SHOWN = 40  # characters of a name
 
@@ -35,22 +22,14 @@ def shown(name: str) -> str:
     return line if len(line) <= _LONGEST_SHOWN else f"{line[: _LONGEST_SHOWN - 3]}..."
 
 
-@dataclass(frozen=True)
-class Column:
-    """What a column holds, and why we think so."""
-
-    name: str
-    kind: str
-    why: str
-
-
-class Columns(Sequence[Column]):
+class Columns(Sequence[ColumnKind]):
     """What the columns of a file hold; prints as a table.
 
     Examples
     --------
-    >>> from gptm.files import Column, Columns
-    >>> columns = Columns([Column("body", "text", "the longest strings"), Column("year", "number", "all numbers")])
+    >>> from gptm.files import ColumnKind, Columns
+    >>> body = ColumnKind("body", "text", "the longest strings")
+    >>> columns = Columns([body, ColumnKind("year", "number", "all numbers")])
     >>> print(columns)
     column  kind    why
     body    text    the longest strings
@@ -59,7 +38,7 @@ class Columns(Sequence[Column]):
     {'body': 'text', 'year': 'number'}
     """
 
-    def __init__(self, columns: Sequence[Column], format: str = ""):
+    def __init__(self, columns: Sequence[ColumnKind], format: str = ""):
         self._columns = tuple(columns)
         self.format = format
 
@@ -68,16 +47,16 @@ class Columns(Sequence[Column]):
 
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, str):
-            return next(one for one in self._columns if one.name == position)
+            return next(column for column in self._columns if column.name == position)
         return self._columns[position]
 
-    def __iter__(self) -> Iterator[Column]:
+    def __iter__(self) -> Iterator[ColumnKind]:
         return iter(self._columns)
 
     @property
     def kinds(self) -> dict[str, str]:
         """Kind by column; pass it as `kinds` to read other files in the same way."""
-        return {one.name: one.kind for one in self._columns}
+        return {column.name: column.kind for column in self._columns}
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -91,7 +70,7 @@ class Columns(Sequence[Column]):
 
     def of_kind(self, kind: str) -> tuple[str, ...]:
         """Names of the columns of one kind."""
-        return tuple(one.name for one in self._columns if one.kind.partition(":")[0] == kind)
+        return tuple(column.name for column in self._columns if column.base == kind)
 
     def to_frame(self) -> Any:
         """The table as a DataFrame."""
@@ -101,7 +80,7 @@ class Columns(Sequence[Column]):
 
     def to_list(self) -> list[dict[str, str]]:
         """The table in terms of JSON."""
-        return [asdict(one) for one in self._columns]
+        return [asdict(column) for column in self._columns]
 
     def __str__(self) -> str:
         rows = [("column", "kind", "why"), *((shown(c.name), c.kind, c.why) for c in self._columns)]
@@ -109,35 +88,23 @@ class Columns(Sequence[Column]):
         return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows)
 
     def __repr__(self) -> str:
-        return f"Columns({', '.join(f'{one.name}: {one.kind}' for one in self._columns)})"
+        return f"Columns({', '.join(f'{column.name}: {column.kind}' for column in self._columns)})"
 
 
-def check_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
-    """Kinds as told, each one of `KINDS`; a date may bring its format ("date:%d/%m/%Y"), a number its comma."""
-    told = dict(kinds or {})
-    for name, kind in told.items():
-        base, _, detail = str(kind).partition(":")
-        if base not in KINDS or (detail and base != "date" and kind != "number:comma"):
-            expected = (
-                f"must give every column one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', or "
-                "'number:comma' for numbers such as 1.234,5"
-            )
-            raise ArgumentError("kinds", expected, Argument("kinds", {name: kind}))
-    return told
-
-
-def named(given: str | Sequence[str] | None, known: Sequence[str], role: str) -> tuple[str, ...]:
-    """Columns by name, a sequence or joined by commas; an unknown one is an error that lists the known ones."""
+def named(
+    given: str | Sequence[str] | None, names_there: Sequence[str], role: str
+) -> tuple[str, ...]:
+    """Columns by name, a sequence or joined by commas; an unknown name is an error that lists the columns."""
     if given is None:
         return ()
     if isinstance(given, str):
         parts = [part.strip() for part in given.split(",")]
-        names = [given] if given in known else [part for part in parts if part]
+        names = [given] if given in names_there else [part for part in parts if part]
     else:
         names = list(given)
     for name in names:
-        if name not in known:
-            raise unknown_column(name, known, role)
+        if name not in names_there:
+            raise unknown_column(name, names_there, role)
     if not names:
         raise ArgumentError(role, "must name at least one column", given)
     return tuple(names)
@@ -148,13 +115,13 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(repr(shown(name)) for name in names) or "none"
 
 
-def unknown_column(name: str, known: Sequence[str], role: str) -> InputError:
+def unknown_column(name: str, names_there: Sequence[str], role: str) -> InputError:
     """The error for a column that is not there, with the nearest name."""
     import difflib
 
-    near = difflib.get_close_matches(str(name), list(known), n=1)
+    near = difflib.get_close_matches(str(name), list(names_there), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    columns = listed(known)
+    columns = listed(names_there)
     return InputError(
         Argument(role), f" names the column {name!r}; the columns are {columns}.{hint}"
     )

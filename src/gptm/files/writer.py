@@ -53,14 +53,14 @@ def write_table(frame: pd.DataFrame, target: Any, format: str | None = None) -> 
 
 
 def _format(path: Any, format: str | None) -> str:
-    found = format or find_format(path) or ("csv" if str(path) == "-" else "")
-    if found not in WRITABLE:
+    written_as = format or find_format(path) or ("csv" if str(path) == "-" else "")
+    if written_as not in WRITABLE:
         given = repr(format) if format else f"a file that ends in {suffix(path)!r}"
         raise ValueError(
             f"tables are written as {', '.join(WRITABLE)}; got {given}. Name the format, or end the file's name in "
             ".csv, .tsv, .jsonl or .parquet, with .gz after it if you like."
         )
-    return found
+    return written_as
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
@@ -76,7 +76,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
 def _csv(frame: pd.DataFrame, separator: str = ",") -> str:
     lists = {
         name: values.map(
-            lambda one: json.dumps(_plain(one), ensure_ascii=False) if _is_list(one) else one
+            lambda cell: json.dumps(_plain(cell), ensure_ascii=False) if _is_list(cell) else cell
         )
         for name, values in frame.items()
         if values.dtype == object and any(map(_is_list, values))
@@ -86,7 +86,7 @@ def _csv(frame: pd.DataFrame, separator: str = ",") -> str:
 
 def _jsonl(frame: pd.DataFrame) -> str:
     names = [str(name) for name in frame.columns]
-    columns = [[_plain(one) for one in values] for _, values in frame.items()]
+    columns = [[_plain(cell) for cell in values] for _, values in frame.items()]
     rows = zip(*columns, strict=True)
     return "".join(
         json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows
@@ -115,7 +115,7 @@ def _is_list(value: Any) -> bool:
 def _plain(value: Any) -> Any:
     """A value in terms of JSON; missing is null."""
     if _is_list(value):
-        return [_plain(one) for one in (sorted(value) if isinstance(value, set) else value)]
+        return [_plain(item) for item in (sorted(value) if isinstance(value, set) else value)]
     if isinstance(value, str | bool | int):
         return value
     if pd.isna(value):

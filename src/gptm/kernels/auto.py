@@ -1,6 +1,7 @@
 """From what the user passes as `kernel` to a kernel object."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,16 +9,10 @@ import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm._basics.errors import Argument, ArgumentError, Message, Value
-from gptm.corpus.metadata import (
-    is_date,
-    is_listed,
-    is_number,
-    level_names,
-    link_lists,
-    out_of_scale,
-    vectors,
-    without_blanks,
-)
+from gptm.corpus.cells import is_listed, is_missing
+from gptm.corpus.kinds import MAPPINGS, base_kind, kinds_of, link_target
+from gptm.corpus.metadata import level_names, link_lists, numbers, out_of_scale, vectors
+from gptm.corpus.typed_columns import typed_frame
 from gptm.kernels.categorical import Categorical
 from gptm.kernels.description import short
 from gptm.kernels.function import Function, is_function
@@ -67,16 +62,17 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
 def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
     """One term per usable column, announced in one line; None without any.
 
-    Smooth for numbers and dates, by groups for other columns whose values repeat, along links for lists of
-    known ids, linear for vectors.
+    What a column holds is its kind (`gptm.corpus.kinds`): smooth terms for numbers and dates, groups for categories,
+    a graph for links, a linear term for vectors.
     """
     if frame is None:
         return None
-    found = [_usable_term(frame.iloc[:, position], frame) for position in range(frame.shape[1])]
-    ids = {term.id: term.column for term in found if isinstance(term, Graph)}
+    frame = typed_frame(frame)
+    candidates = [_usable_term(frame.iloc[:, i], frame) for i in range(frame.shape[1])]
+    ids = {term.id: term.column for term in candidates if isinstance(term, Graph)}
     terms: list[Kernel] = []
     left_out = []
-    for name, term in zip(frame.columns, found, strict=True):
+    for name, term in zip(frame.columns, candidates, strict=True):
         if name in ids:
             left_out.append(f"{name!r} (but for the ids that {ids[name]!r} links to)")
         elif isinstance(term, Kernel):
@@ -92,77 +88,72 @@ def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
 
 def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
     """The kernel for a column, or why there is none."""
-    values = without_blanks(values)
-    name, known = str(values.name), values.dropna()
+    name = str(values.name)
     if (frame.columns == name).sum() > 1:
         return "another column has its name"
-    if known.empty:
+    if all(map(is_missing, values)):
         return "all values missing"
-    if any(map(is_listed, known)):
-        return _sequence_term(values, frame)
-    try:
-        n_levels = known.nunique()
-    except (
-        TypeError,
-        ValueError,
-        NotImplementedError,
-    ):  # as of dictionaries, in pandas or in Arrow
-        return "neither numbers, dates nor names"
+    kind = base_kind(kinds_of(frame)[name])
+    if kind in ("number", "date"):
+        return _smooth_term(values, name)
+    if kind == "category":
+        return _group_term(values, name)
+    if kind == "vector":
+        return _vector_term(values, name)
+    if kind in ("links", "list"):
+        return _link_term(values, frame)
+    if any(isinstance(cell, Mapping) for cell in values):
+        return MAPPINGS
+    return "the ids of the documents" if kind == "id" else "its values hardly repeat"
+
+
+def _smooth_term(values: pd.Series, name: str) -> Kernel | str:
+    present = values.dropna()
+    if pd.api.types.is_float_dtype(values) and np.isinf(present.to_numpy(dtype=np.float64)).any():
+        return "infinite values"
+    if present.nunique() < 2:
+        return "constant"
+    if out_of_scale(numbers(values, name)):
+        return "its numbers are too large, or too close to each other"
+    return Matern(name)
+
+
+def _group_term(values: pd.Series, name: str) -> Kernel | str:
+    levels = [level for level in level_names(values) if level is not None]
+    n_levels = len(set(levels))
     if n_levels < 2:
         return "constant"
-    categories = isinstance(values.dtype, pd.CategoricalDtype)  # whatever the names look like
-    truths = pd.api.types.infer_dtype(known) == "boolean"  # also where some are missing
-    by_name = categories or truths
-    if not by_name and is_number(values):
-        found = pd.to_numeric(known).to_numpy(dtype=np.float64)
-        if np.isinf(found).any():
-            return "infinite values"
-        return (
-            "its numbers are too large, or too close to each other"
-            if out_of_scale(found)
-            else Matern(name)
-        )
-    if not by_name and is_date(values):
-        return Matern(name)
-    if n_levels > len(known) / 2:
-        return "its values hardly repeat"
-    return Categorical(name)
+    return "its values hardly repeat" if n_levels > len(levels) / 2 else Categorical(name)
 
 
-def _sequence_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
-    """The kernel for a column of lists: links if they hold ids of documents, else vectors."""
-    name = str(values.name)
-    try:
-        lists = link_lists(values)
-    except ValueError:
-        return "its cells are neither lists of ids nor vectors"
-    linked = {link for links in lists for link in links}
-    if not linked:
-        return "its lists are empty"
+def _vector_term(values: pd.Series, name: str) -> Kernel | str:
     try:
         points = vectors(values, name)
-        is_vector = points.shape[1] > 1 and not np.isnan(points).any(1).all()
-        if points.shape[1] > 1 and (points != np.round(points))[~np.isnan(points)].any():
-            return Embedding(name) if is_vector else "each of its vectors misses a number"  # no ids
-        if is_vector and any(len(set(one)) < len(one) for one in lists):
-            return Embedding(name)  # as of zeros and ones; lists of ids hold each of them once
     except ValueError:
-        is_vector = False
-    reason = "its lists hold neither ids of documents nor vectors of one length"
-    for column in (None, *(other for other in frame.columns if other != name)):
-        names = frame.index.to_series() if column is None else frame[column]
-        if isinstance(names, pd.DataFrame) or any(map(is_listed, names)):
-            continue
-        ids = level_names(names)
-        known = linked & set(ids)
-        if 2 * len(known) < len(linked):
-            continue
-        if len(set(ids)) < len(ids):
-            where = "the table's index" if column is None else f"column {column!r}"
-            reason = f"the ids that it links to, in {where}, repeat; make them all different"
-            continue
-        if any(known & set(links) - {own} for own, links in zip(ids, lists, strict=True)):
-            return Graph(name, id=column)
-    if is_vector:
-        return Embedding(name)
-    return reason
+        return "its vectors are not of one length, or their numbers are too large"
+    if np.isnan(points).any(1).all():
+        return "each of its vectors misses a number"
+    return Embedding(name)
+
+
+def _link_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
+    """The kernel for links, if they lead to a column of ids or to the names of the rows."""
+    name = str(values.name)
+    if any(is_listed(item) for cell in values if is_listed(cell) for item in _items(cell)):
+        return "its cells are neither lists of ids nor vectors"
+    lists = link_lists(values)
+    if not any(lists):
+        return "its lists are empty"
+    table = {str(c): frame[c] for c in frame.columns if isinstance(frame[c], pd.Series)}
+    first = next((n for n, kind in kinds_of(frame).items() if kind == "id"), None)
+    target = link_target(name, lists, table, frame.index, first)
+    if target.is_there:
+        return Graph(name, id=target.column)
+    if target.repeats:
+        return f"the ids that it links to, in {target.repeats}, repeat; make them all different"
+    return "its lists hold neither ids of documents nor vectors of one length"
+
+
+def _items(cell: Any) -> list[Any]:
+    """The items of a cell of several values; an array without axes is one that cannot be read."""
+    return list(cell) if np.ndim(cell) or not isinstance(cell, np.ndarray) else [[cell]]

@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice
 from gptm.corpus import Corpus
-from gptm.corpus.metadata import as_frame, column, is_date, is_number, level_names, numbers
+from gptm.corpus.kinds import base_kind, kinds_of
+from gptm.corpus.metadata import as_frame, column, level_names, numbers
+from gptm.corpus.typed_columns import typed_frame
 from gptm.model import GPTM
 from gptm.plots.canvas import (
     COLOR_MAP,
@@ -140,23 +142,26 @@ def _read_colors(model: GPTM, color: Any, metadata: Any, labels: list[str]) -> C
                 f"color={color!r} names a column of the metadata, which the model does not keep. Pass metadata=, with "
                 f"one row for each of the {D} training documents, or the column itself as color."
             )
-        return _as_coloring(color, column(as_frame(metadata, D), color, "plot_documents"))
+        return _column_as_coloring(as_frame(metadata, D), color)
     if len(color) != D:
         raise ValueError(
             f"color must have one value for each of the {D} training documents; got {len(color)}."
         )
     values = color if isinstance(color, pd.Series) else pd.Series(list(color))
-    return _as_coloring(str(values.name or ""), values)
+    title = str(values.name or "")
+    return _column_as_coloring(values.to_frame(title), title)
 
 
-def _as_coloring(title: str, values: pd.Series) -> Coloring:
-    if is_date(values):
-        return Coloring(title, numbers(values, title), "dates")
-    whole = pd.api.types.is_bool_dtype(values) or pd.api.types.is_integer_dtype(values)
-    few = whole and values.nunique() <= FEW
-    if is_number(values) and not few and not isinstance(values.dtype, pd.CategoricalDtype):
-        return Coloring(title, numbers(values, title), "numbers")
-    return Coloring(title, level_names(values), "classes")
+def _column_as_coloring(frame: pd.DataFrame | None, name: str) -> Coloring:
+    frame = None if frame is None else typed_frame(frame, only=[name])
+    values = column(frame, name, "plot_documents")
+    kind = base_kind(kinds_of(frame).get(name, "note"))
+    if kind == "date":
+        return Coloring(name, numbers(values, name), "dates")
+    few = pd.api.types.is_integer_dtype(values) and values.nunique() <= FEW
+    if kind == "number" and not few:
+        return Coloring(name, numbers(values, name), "numbers")
+    return Coloring(name, level_names(values), "classes")
 
 
 def _draw_numbers(ax: Any, places: Array, coloring: Coloring, dots: dict[str, Any]) -> None:

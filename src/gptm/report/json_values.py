@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.corpus.metadata import is_date, is_missing, is_number, level_names, numbers
+from gptm.corpus.cells import is_missing
+from gptm.corpus.kinds import base_kind
+from gptm.corpus.metadata import level_names, numbers
 
 LONG_TEXT = 80  # characters of a value of metadata that the page shows
 _UNPRINTABLE = re.compile(
@@ -47,29 +49,33 @@ def fixed(values: Any, decimals: int) -> list[float | None]:
     return [None if value is None else int(value) for value in rounded_values]
 
 
-def describe_column(values: pd.Series, name: str) -> dict[str, Any] | None:
-    """A column of metadata with its kind, or None for one that has no place on a page: lists, vectors, long texts.
+def describe_column(values: pd.Series, name: str, kind: str) -> dict[str, Any] | None:
+    """A column of metadata of a kind, or None for one that has no place on a page: lists, vectors, long texts.
 
-    Kinds are "number", "date" (values are days since 1970-01-01), "category" (values are places in `levels`, the
-    most frequent first) and "text".
+    Kinds on the page are "number", "date" (values are days since 1970-01-01), "category" (values are places in
+    `levels`, the most frequent first) and "text".
     """
-    present = [value for value in values if not is_missing(value)]
-    if not present or any(
-        np.ndim(value) or isinstance(value, set | frozenset) for value in present
-    ):
+    base = base_kind(kind)
+    if base in ("links", "vector", "list") or all(map(is_missing, values)):
         return None
     label = clean_text(name, LONG_TEXT)
-    if not all(isinstance(value, bool | np.bool_) for value in present):
-        if is_date(values):
-            return {"name": label, "kind": "date", "values": fixed(numbers(values, name), 2)}
-        if is_number(values):
-            if pd.api.types.is_timedelta64_dtype(values):
-                return {"name": label, "kind": "number", "values": rounded(numbers(values, name))}
-            as_numbers = pd.to_numeric(values, errors="coerce")
-            finite = as_numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-            # Whole numbers may be names, such as those of an archive: all their digits count.
-            digits = 15 if np.all(finite[np.isfinite(finite)] % 1 == 0) else 6
-            return {"name": label, "kind": "number", "values": rounded(finite, digits)}
+    if base == "date":
+        return {"name": label, "kind": "date", "values": fixed(numbers(values, name), 2)}
+    if base == "number":
+        return {"name": label, "kind": "number", "values": _number_values(values, name)}
+    return _describe_names(values, label)
+
+
+def _number_values(values: pd.Series, name: str) -> list[float | None]:
+    if pd.api.types.is_timedelta64_dtype(values):
+        return rounded(numbers(values, name))
+    floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    # Whole numbers may be names, such as those of an archive: all their digits count.
+    return rounded(floats, 15 if np.all(floats[np.isfinite(floats)] % 1 == 0) else 6)
+
+
+def _describe_names(values: pd.Series, label: str) -> dict[str, Any] | None:
+    """A column of names: categories, or texts where there are many."""
     names = level_names(values)
     frequency = pd.Series(names).value_counts()
     if len(frequency) > max(50, len(values) / 2):

@@ -8,6 +8,8 @@ import numpy as np
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.corpus import Corpus
+from gptm.corpus.kinds import kinds_of
+from gptm.corpus.typed_columns import typed_frame
 from gptm.report.json_values import clean_text, describe_column, fixed
 from gptm.report.layout import document_map
 
@@ -93,8 +95,10 @@ def document_columns(
     metadata = None if corpus is None else corpus.metadata
     columns = []
     if metadata is not None:
-        frame = metadata.iloc[rows].loc[:, ~metadata.columns.duplicated()]
-        columns = [describe_column(frame[name], str(name)) for name in frame.columns]
+        typed = typed_frame(metadata.loc[:, ~metadata.columns.duplicated()])
+        kinds = dict.fromkeys(typed.columns, "note") | kinds_of(typed)
+        frame = typed.iloc[rows]
+        columns = [describe_column(frame[name], name, kinds[name]) for name in frame.columns]
     return {
         "position": rows.tolist(),
         "id": None if ids is None else [_id(ids, row) for row in rows],

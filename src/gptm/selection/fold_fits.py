@@ -16,6 +16,7 @@ from gptm import metrics
 from gptm._basics.errors import Argument, Message, PythonOnly
 from gptm._basics.progress import Progress
 from gptm._basics.warnings import warn
+from gptm.corpus.counts import columns_of
 from gptm.model import GPTM
 from gptm.selection.folds import Data
 from gptm.selection.named_models import name_of
@@ -57,6 +58,8 @@ def make_tasks(
     shares: tuple[float, ...],
 ) -> Iterator[Task]:
     """All models on a fold before the next one, so that Ctrl-C leaves models that can be compared."""
+    kernels = [model.kernel for model in models.values()]
+    data = data.with_kinds_of({name for kernel in kernels for name in columns_of(kernel) or ()})
     for number, (train, test) in enumerate(folds):
         parts = data.select(train), data.select(test)
         for name, model in models.items():

@@ -1,6 +1,6 @@
 """The documents and how they are split."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.validation import check_number
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import as_frame
+from gptm.corpus.typed_columns import typed_frame
 
 SHARES = (0.5, 0.2, 0.05)  # of the words of a held-out document that a model sees
 
@@ -32,6 +33,12 @@ class Data(NamedTuple):
             None if self.y is None else _safe_indexing(self.y, rows),
             len(rows),
         )
+
+    def with_kinds_of(self, columns: Collection[str]) -> "Data":
+        """The same, with the kinds of columns decided by all documents, so that no fold decides anew."""
+        if self.metadata is None:
+            return self
+        return self._replace(metadata=typed_frame(self.metadata, only=columns))
 
     @property
     def counts(self) -> Any:

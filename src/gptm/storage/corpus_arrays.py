@@ -13,6 +13,7 @@ import pandas as pd
 
 from gptm._basics.sparse_arrays import csr_parts, from_csr_parts
 from gptm.corpus import Corpus
+from gptm.corpus.kinds import kinds_of, with_kinds
 
 Tensors = dict[str, np.ndarray]
 Header = dict[str, Any]
@@ -57,9 +58,11 @@ def unpack_column(header: Header, name: str, tensors: Tensors) -> pd.Series:
 
 
 def pack_frame(frame: pd.DataFrame, name: str, tensors: Tensors) -> list[Header]:
-    """Keep a table under a name; its row names are not kept."""
+    """Keep a table under a name, with the kinds of its columns; its row names are not kept."""
+    kinds = kinds_of(frame)
     return [
-        {"name": str(label)} | pack_column(frame.iloc[:, i], f"{name}.{i}", tensors)
+        {"name": str(label), "holds": kinds.get(str(label))}
+        | pack_column(frame.iloc[:, i], f"{name}.{i}", tensors)
         for i, label in enumerate(frame.columns)
     ]
 
@@ -70,7 +73,8 @@ def unpack_frame(headers: list[Header], name: str, tensors: Tensors, n_rows: int
     if any(len(column) != n_rows for column in columns):
         raise ValueError(f"the columns of {name!r} do not all have {n_rows} rows")
     frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(n_rows))
-    return frame.set_axis([header["name"] for header in headers], axis=1)
+    kinds = {header["name"]: header["holds"] for header in headers if header.get("holds")}
+    return with_kinds(frame.set_axis([header["name"] for header in headers], axis=1), kinds)
 
 
 def pack_corpus(

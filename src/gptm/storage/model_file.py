@@ -21,7 +21,7 @@ from gptm._basics.atomic_files import replace_file
 from gptm._basics.parallel import computing
 from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
 from gptm._basics.version import VERSION
-from gptm.corpus import Corpus
+from gptm.corpus import Corpus, Words
 from gptm.fitted import Fitted
 from gptm.inference.sampling.convergence import QUANTITIES, diagnostics_table
 from gptm.kernels.identity import NothingBound
@@ -85,7 +85,9 @@ def write_model(
     if corpus is not None:
         _check_documents(model.fitted, corpus)
         header["corpus"] = pack_corpus(corpus, texts, _CORPUS, tensors)
-    header["words"] = None if words is None else dict(words)
+    used = model.fitted.words
+    header["words"] = dict(words) if words is not None else None if used is None else used.to_dict()
+    header["kinds"] = dict(model.fitted.kinds)
     header["reading"] = None if reading is None else dict(reading)
     replace_file(path, to_bytes(tensors, {"gptm": json.dumps(header)}))
 
@@ -240,6 +242,8 @@ def _restore_fitted(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> F
         draws=draws,
         watched=watched or None,
         diagnostics=diagnostics_table(watched) if watched else None,
+        words=None if header.get("words") is None else Words.from_dict(header["words"]),
+        kinds=header.get("kinds") or {},
         vocabulary=None
         if header["vocabulary"] is None
         else np.array(header["vocabulary"], dtype=object),

@@ -1,10 +1,10 @@
-"""Single cells, and columns of them, as typed values; what does not fit becomes missing and is noted."""
+"""Single cells of tables: which of them are missing, and which hold a number, a list or a vector."""
 
 import ast
 import json
 import math
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -12,33 +12,56 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm.corpus.metadata import as_name
-
+# How an empty cell is written, in any case and with blanks around it.
 MISSING = frozenset(["", "na", "n/a", "#n/a", "nan", "null", "none", "nat", "<na>"])
 _CODE = re.compile(r"\s*[+-]?0\d")  # 007 is a name and no number
 _WITH_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?(?:[eE][+-]?\d+)?")
 # 1,234 may be a thousand and more; these cannot.
 _SURELY_DECIMAL = re.compile(r"[+-]?(?:[\d.]+\.\d{3},\d+|0,\d+|\d{4,},\d+|\d+,(?!\d{3}$)\d+)")
+_NO_COMMA = re.compile(r"""['"]\s+['"]""")  # as numpy prints arrays; Python would join the strings
 _MOST = 0.95  # share of the cells that must be so
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell says nothing: empty, NA, null and their like."""
-    if cell is None:
-        return True
+    """Whether a cell is missing: empty or blank, NA, NaN, null, None and their like; a list never is.
+
+    Examples
+    --------
+    >>> from gptm.corpus.cells import is_missing
+    >>> [is_missing(cell) for cell in (None, float("nan"), " n/a ", "naan", [])]
+    [True, True, True, False, False]
+    """
     if isinstance(cell, str):
-        return len(cell) <= 6 and cell.strip().lower() in MISSING
-    if isinstance(cell, list | np.ndarray):
+        return cell.isspace() or (len(cell) <= 10 and cell.strip().lower() in MISSING)
+    if isinstance(cell, int):
         return False
-    return bool(cell != cell) or cell is pd.NaT  # NaN is unlike itself
+    if cell is None or cell is pd.NaT or cell is pd.NA:
+        return True
+    if np.ndim(cell) or isinstance(cell, set | frozenset | Mapping):
+        return False
+    try:
+        return bool(cell != cell)  # NaN is unlike itself
+    except (TypeError, ValueError):
+        return False
+
+
+def is_listed(cell: Any) -> bool:
+    """Whether a cell holds several values: a list, a set, an array and the like."""
+    return not isinstance(cell, str | bytes | Mapping) and isinstance(cell, Iterable)
+
+
+def as_name(cell: Any) -> str:
+    """One id or category as text; 3 and 3.0 are the same."""
+    whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
+    return str(int(cell)) if whole else str(cell)
 
 
 def as_text(cell: Any) -> str:
     """A cell of a text column; a list is taken for its words."""
     if isinstance(cell, str):
         return cell
-    if isinstance(cell, list | np.ndarray):
-        return " ".join(as_text(one) for one in cell)
+    if np.ndim(cell):
+        return " ".join(as_text(item) for item in cell)
     return "" if is_missing(cell) else str(cell)
 
 
@@ -74,10 +97,12 @@ def has_decimal_commas(cells: Sequence[Any]) -> bool:
     >>> has_decimal_commas(["268,01", "1.234,5", "7"]), has_decimal_commas(["1,234", "5,678"])
     (True, False)
     """
-    known = [cell for cell in cells if not is_missing(cell)]
-    if not any(isinstance(cell, str) and _SURELY_DECIMAL.fullmatch(cell.strip()) for cell in known):
+    present = [cell for cell in cells if not is_missing(cell)]
+    if not any(
+        isinstance(cell, str) and _SURELY_DECIMAL.fullmatch(cell.strip()) for cell in present
+    ):
         return False
-    return sum(as_comma_number(cell) is not None for cell in known) >= _MOST * len(known)
+    return sum(as_comma_number(cell) is not None for cell in present) >= _MOST * len(present)
 
 
 def number_reader(cells: Sequence[Any], form: str) -> Callable[[Any], float | None]:
@@ -93,10 +118,12 @@ def number_reader(cells: Sequence[Any], form: str) -> Callable[[Any], float | No
 
 def as_list(cell: Any) -> list[Any] | None:
     """A list as it is, or written as JSON or Python would; else None."""
-    if isinstance(cell, list):
-        return cell
+    if isinstance(cell, set | frozenset):
+        return sorted(cell, key=str)  # the same order in every process
     if isinstance(cell, np.ndarray):
-        return cell.tolist()
+        return cell.tolist() if cell.ndim else None
+    if is_listed(cell):
+        return list(cell)
     if not isinstance(cell, str) or not (cell.lstrip()[:1] == "[" and cell.rstrip()[-1:] == "]"):
         return None
     for parse in (json.loads, ast.literal_eval):
@@ -104,36 +131,15 @@ def as_list(cell: Any) -> list[Any] | None:
             value = parse(cell)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        return value if isinstance(value, list) else None
+        joined = parse is ast.literal_eval and _NO_COMMA.search(cell)
+        return value if isinstance(value, list) and not joined else None
     return None
-
-
-def as_links(cell: Any, ids: Container[str] = ()) -> list[str]:
-    """Ids in a cell: a list, one id, or ids between semicolons, bars, commas or blanks, in this order."""
-    listed = as_list(cell)
-    if listed is not None:
-        return [as_name(one) for one in listed if not is_missing(one)]
-    if not isinstance(cell, str):
-        return [as_name(cell)]
-    if cell in ids or cell.strip() in ids:
-        return [cell if cell in ids else cell.strip()]
-    for separator in (r"[;|]", r",", r"\s"):
-        if re.search(separator, cell.strip()):
-            parts = (part.strip() for part in re.split(separator, cell))
-            return [_whole(part, ids) for part in parts if part]
-    return [_whole(cell.strip(), ids)]
-
-
-def _whole(link: str, ids: Container[str]) -> str:
-    """The id 7 where a program with missing values wrote 7.0."""
-    short = link.removesuffix(".0")
-    return short if link not in ids and short in ids else link
 
 
 def as_vector(cell: Any) -> np.ndarray | None:
     """A list of numbers as an array, or None."""
     listed = as_list(cell)
-    if not listed or any(isinstance(one, str | bool) for one in listed[:2]):
+    if not listed or any(isinstance(item, str | bool) for item in listed[:2]):
         return None
     try:
         values = np.asarray(listed, dtype=np.float64)

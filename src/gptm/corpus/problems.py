@@ -1,4 +1,4 @@
-"""What is wrong with a file: counted, with the first places, never passed over in silence."""
+"""What is wrong with documents and metadata: counted, with the first places, never passed over in silence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
     ),
     "broken line": (
         "left out",
-        "Mend them; a text with separators or line breaks in it needs quotes.",
+        "Correct them: a text with separators or line breaks in it needs quotes.",
     ),
     "odd header": (
         "taken for the names of the columns, but looks like data",
@@ -32,7 +32,7 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
     ),
     "cut short": (
         "the file ends too early, and all before was kept",
-        "Fetch the file again.",
+        "Download the file again.",
     ),
     "empty text": ("kept as empty documents", ""),
     "duplicate id": ("kept", "Links need ids that are all different."),
@@ -48,7 +48,7 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
     "not a number": ("taken for missing in a column of numbers", ""),
     "not a date": ("taken for missing in a column of dates", ""),
     "ambiguous dates": ("day/month or month/day", ""),
-    "dates and others": ("no dates in a column of dates, which is not taken for one", ""),
+    "dates and others": ("not dates in a column of dates, which was therefore read as text", ""),
     "repeated column": ("numbered", ""),
     "missing column": ("not in the file", ""),
     "unmatched document": ("no row in the table of metadata, whose values are missing", ""),
@@ -59,11 +59,11 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
         "The model expects raw counts of words, not weights.",
     ),
 }
-_HARMLESS = ("skipped files",)  # told, but nothing that is wrong
+_HARMLESS = ("skipped files",)  # worth a line, but nothing is wrong
 
 
 @dataclass(frozen=True)
-class Problem:
+class DataProblem:
     """One kind of problem: how often it occurred, the first lines, and what to do.
 
     Lines are counted from 1, with the header; in a Parquet file they are rows, in a folder files in order.
@@ -139,10 +139,10 @@ class ProblemLog:
         if remedy and len(entry.remedies) < 2 and remedy not in entry.remedies:
             entry.remedies.append(remedy)
 
-    def found(self) -> list[Problem]:
+    def problems(self) -> list[DataProblem]:
         """All problems so far, in the order in which they came up."""
         return [
-            Problem(kind, entry.count, tuple(entry.lines), self._message(kind, entry))
+            DataProblem(kind, entry.count, tuple(entry.lines), self._message(kind, entry))
             for kind, entry in self._entries.items()
         ]
 
@@ -151,7 +151,7 @@ class ProblemLog:
         noted = [
             Message(f"{log.name}: ", problem.said, " (", Argument("strict", True), ")")
             for log in (self, *others)
-            for problem in log.found()
+            for problem in log.problems()
             if problem.kind not in _HARMLESS
         ]
         if self.strict and noted:

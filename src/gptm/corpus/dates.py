@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gptm.corpus.metadata import as_name
-from gptm.files.cells import is_missing
+from gptm.corpus.cells import as_name, is_missing
 
 ISO = "ISO8601"
 _MONTH_FIRST = (
@@ -27,9 +26,9 @@ _MONTH_FIRST = (
     "%m/%d/%Y %I:%M:%S %p",
     "%m/%d/%y",
 )
-_DAY_FIRST = tuple(one.replace("%m/%d", "%d/%m") for one in _MONTH_FIRST)
+_DAY_FIRST = tuple(form.replace("%m/%d", "%d/%m") for form in _MONTH_FIRST)
 _OTHER_ORDER = dict(zip(_MONTH_FIRST, _DAY_FIRST, strict=True)) | {"%d-%m-%Y": "%m-%d-%Y"}
-_OTHER_ORDER |= {other: one for one, other in _OTHER_ORDER.items()}
+_OTHER_ORDER |= {other: form for form, other in _OTHER_ORDER.items()}
 _FORMS = (
     ISO,
     *_MONTH_FIRST,
@@ -102,22 +101,22 @@ def as_dates(cells: Sequence[Any], forms: str) -> pd.Series:
     values = pd.Series(written, dtype=object)
     if any(map(is_moment, cells)):
         forms = ISO
-    found = _parsed(values, forms)
-    left = values[found.isna() & values.notna()]
+    dates = _parsed(values, forms)
+    left = values[dates.isna() & values.notna()]
     plainer = left.map(_plain)
     if (plainer != left).any():
-        found = found.fillna(_parsed(plainer, forms))
-    return found
+        dates = dates.fillna(_parsed(plainer, forms))
+    return dates
 
 
 def _parsed(values: pd.Series, forms: str) -> pd.Series:
-    found: pd.Series | None = None
+    dates: pd.Series | None = None
     for form in forms.split("|"):
         parsed = pd.to_datetime(values, format=form, errors="coerce", utc=True)
         parsed = parsed.dt.tz_localize(None)
-        found = parsed if found is None else found.fillna(parsed)
-    assert found is not None
-    return found
+        dates = parsed if dates is None else dates.fillna(parsed)
+    assert dates is not None
+    return dates
 
 
 def _plain(text: str) -> str:
@@ -125,20 +124,20 @@ def _plain(text: str) -> str:
     for quarter, order in zip(_QUARTERS, ((1, 2), (2, 1)), strict=True):
         match = quarter.fullmatch(text)
         if match:
-            year, number = (match[one] for one in order)
+            year, number = (match[group] for group in order)
             return f"{year}-{3 * int(number) - 2:02d}-01"
     return _UNIVERSAL.sub("", _ORDINAL.sub("", text))
 
 
-def find_forms(known: Sequence[str]) -> Forms | None:
+def find_forms(strings: Sequence[str]) -> Forms | None:
     """The forms that nearly all cells have; None where too many are no dates."""
-    found = some_forms(known)
-    return found if found is not None and found.share >= _MOST else None
+    forms = some_forms(strings)
+    return forms if forms is not None and forms.share >= _MOST else None
 
 
-def some_forms(known: Sequence[str]) -> Forms | None:
+def some_forms(strings: Sequence[str]) -> Forms | None:
     """The forms of the cells that are dates, the most frequent first; None where most cells are none."""
-    cells = np.array(known, dtype=object)
+    cells = np.array(strings, dtype=object)
     if not _likely(_spread(cells)):
         return None
     left = np.ones(len(cells), dtype=bool)
@@ -158,13 +157,13 @@ def some_forms(known: Sequence[str]) -> Forms | None:
 
 def _likely(cells: np.ndarray) -> bool:
     """Whether a glance shows mostly dates."""
-    found = np.array([any(map(str.isdigit, cell)) for cell in cells])
-    if found.mean() < _SOME:
+    likely = np.array([any(map(str.isdigit, cell)) for cell in cells])
+    if likely.mean() < _SOME:
         return False
-    found[:] = False
+    likely[:] = False
     for form in _FORMS:
-        found |= _fits(cells, form)
-    return bool(found.mean() >= _SOME)
+        likely |= _fits(cells, form)
+    return bool(likely.mean() >= _SOME)
 
 
 def _best(cells: np.ndarray, taken: Sequence[str]) -> str | None:
@@ -183,7 +182,7 @@ def _best(cells: np.ndarray, taken: Sequence[str]) -> str | None:
 
 def _fit_order(cells: np.ndarray, form: str) -> int:
     """How many cells are dates with day and month in this order."""
-    return int(_fits(cells, "|".join(one for one in _FORMS if one[:5] == form[:5])).sum())
+    return int(_fits(cells, "|".join(other for other in _FORMS if other[:5] == form[:5])).sum())
 
 
 def _spread(cells: np.ndarray) -> np.ndarray:
@@ -216,15 +215,15 @@ def find_doubt(kind: str, cells: Sequence[Any]) -> Doubt | None:
     True
     """
     forms = kind.partition(":")[2].split("|")
-    known = [cell for cell in cells if not is_missing(cell)]
+    present = [cell for cell in cells if not is_missing(cell)]
     other_forms = [_OTHER_ORDER.get(form, form) for form in forms]
-    if other_forms == forms or any(map(is_moment, known)):
+    if other_forms == forms or any(map(is_moment, present)):
         return None
-    this = as_dates(known, "|".join(form for form in forms if form in _OTHER_ORDER))
-    that = as_dates(known, "|".join(_OTHER_ORDER[form] for form in forms if form in _OTHER_ORDER))
+    this = as_dates(present, "|".join(form for form in forms if form in _OTHER_ORDER))
+    that = as_dates(present, "|".join(_OTHER_ORDER[form] for form in forms if form in _OTHER_ORDER))
     elsewhere = [form for form in forms if form not in _OTHER_ORDER]
     settled = (
-        as_dates(known, "|".join(elsewhere)).notna() if elsewhere else this.isna() & that.isna()
+        as_dates(present, "|".join(elsewhere)).notna() if elsewhere else this.isna() & that.isna()
     )
     both = this.notna() & that.notna() & (this != that) & ~settled
     against = int((this.isna() & that.notna() & ~settled).sum())
@@ -233,7 +232,7 @@ def find_doubt(kind: str, cells: Sequence[Any]) -> Doubt | None:
         return None
     first = int(both.to_numpy().argmax())
     return Doubt(
-        str(known[first]).strip(),
+        str(present[first]).strip(),
         this[first],
         int(both.sum()),
         against,
