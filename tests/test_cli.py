@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -653,6 +654,50 @@ def test_interrupting_before_there_is_a_model(csv, monkeypatch, tmp_path):
     text = failing(130, "fit", csv, "-q", "-o", tmp_path / "m.gptm")
     assert "nothing was saved" in text
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+def test_a_fit_that_is_terminated_goes_on(tmp_path):
+    source, path = tmp_path / "drinks.csv", tmp_path / "m.gptm"
+    make_frame(300).to_csv(source, index=False)
+    fit = ["fit", source, "-t", "4", "-k", "none", "--max-iter", "2500", "--jobs", "1"]
+    command = [sys.executable, "-m", "gptm", *map(str, fit)]
+    process = subprocess.Popen(
+        [*command, "-o", str(path)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    while "tokens counted" not in process.stderr.readline():
+        pass
+    time.sleep(2.0)
+    process.send_signal(signal.SIGTERM)
+    text = process.communicate(timeout=60)[1]
+    assert process.returncode == 143, text
+    assert "terminated" in text
+    assert "Traceback" not in text
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["drinks.csv", "m.gptm.checkpoint"]
+    other = [*fit[:3], "5", *fit[4:]]
+    assert "--topics was 4, now it is 5" in failing(1, *other, "-o", path)
+    subprocess.run([*command, "-o", str(path)], check=True, capture_output=True)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["drinks.csv", "m.gptm"]
+    undisturbed = tmp_path / "undisturbed.gptm"
+    subprocess.run([*command, "--no-checkpoint", "-o", str(undisturbed)], check=True)
+    expected = gptm.load(undisturbed)
+    assert np.array_equal(gptm.load(path).components_, expected.components_)
+    assert np.array_equal(gptm.load(path).bound_, expected.bound_)
+
+
+def test_an_interrupted_fit_does_not_replace_a_model(csv, fitted, monkeypatch, tmp_path):
+    path = tmp_path / "m.gptm"
+    path.write_bytes(Path(fitted[0]).read_bytes())
+    before, fit = path.read_bytes(), gptm.GPTM.fit
+
+    def interrupted(self, *arguments, **keywords):
+        fit(self, *arguments, **keywords)
+        self.fitted_ = replace(self.fitted_, reason="interrupt")
+        return self
+
+    monkeypatch.setattr(gptm.GPTM, "fit", interrupted)
+    assert "stays as it was" in failing(130, "fit", csv, "-t", 2, "--max-iter", 3, "-o", path)
+    assert path.read_bytes() == before
 
 
 # Questions to a model

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -778,3 +779,58 @@ def test_grid_search_finds_the_length_scale_that_predicts():
     with sklearn.config_context(enable_metadata_routing=True):
         found = search.fit(X, metadata=frame)
     assert found.best_params_ == {"kernel__length_scale": 5.0}
+
+
+# Scores that are kept
+
+
+def test_a_search_goes_on_where_it_was(tmp_path, monkeypatch):
+    """Fits that are done are not done again, and the scores are those of an undisturbed search."""
+    path = tmp_path / "scores"
+    X = np.random.default_rng(0).poisson(1.0, (40, 12))
+    model = CTM(inference="variational", max_iter=3, random_state=0)
+
+    def search(**options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return gptm.search_components(model, X, [2, 3], cv=3, random_state=0, **options)
+
+    expected, fits, fit = search(), [], CTM.fit
+
+    def counted(self, *args, **keywords):
+        fits.append(self.n_components)
+        if len(fits) == 4:
+            raise RuntimeError("power cut")
+        return fit(self, *args, **keywords)
+
+    monkeypatch.setattr(CTM, "fit", counted)
+    with pytest.raises(RuntimeError, match="power cut"):
+        search(checkpoint=path)
+    assert path.exists()
+    table = search(checkpoint=path).folds.drop(columns="seconds")
+    assert len(fits) == 4 + 3  # three were done, one broke off
+    pd.testing.assert_frame_equal(table, expected.folds.drop(columns="seconds"))
+    assert not path.exists()
+
+
+def test_scores_of_other_work_are_not_taken(tmp_path):
+    from gptm.selection.folds import read_data
+    from gptm.selection.score_store import key_of
+
+    X = np.random.default_rng(0).poisson(1.0, (40, 12))
+    data, other = read_data(X, None, None), read_data(X[::-1], None, None)
+    dated = read_data(X, {"t": range(40)}, None)
+    keys = {
+        key_of(CTM(2), data, data, (0.5,)),
+        key_of(CTM(3), data, data, (0.5,)),
+        key_of(CTM(2, init=X[:2] + 1.0), data, data, (0.5,)),
+        key_of(CTM(2), other, data, (0.5,)),
+        key_of(CTM(2), data, other, (0.5,)),
+        key_of(CTM(2), dated, data, (0.5,)),
+        key_of(CTM(2), data, data, (0.2,)),
+    }
+    assert len(keys) == 7
+    assert key_of(CTM(2, n_jobs=2), data, data, (0.5,)) in keys
+    (tmp_path / "scores").write_text("my diary")
+    with pytest.raises(ValueError, match="does not hold scores"):
+        gptm.cross_validate(CTM(2), X, cv=2, checkpoint=tmp_path / "scores")

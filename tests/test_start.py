@@ -404,15 +404,15 @@ def test_gibbs_start_of_many_tokens_is_a_single_run(runs, monkeypatch):
 def test_gibbs_start_after_an_interrupt(monkeypatch):
     """The best of the runs, as far as they have come."""
     counts, _ = anchored_corpus(7, D=40)
-    whole = Chain.sweep
+    whole = Chain.sweep_to
     for n_before in (0, 2):
         calls = []
 
-        def interrupted(chain, n_sweeps, n_jobs=None, calls=calls, n_before=n_before):
+        def interrupted(chain, *arguments, calls=calls, n_before=n_before):
             calls.append(chain)
-            return whole(chain, n_sweeps, n_jobs) and len(calls) <= n_before
+            return whole(chain, *arguments) and len(calls) <= n_before
 
-        monkeypatch.setattr(Chain, "sweep", interrupted)
+        monkeypatch.setattr(Chain, "sweep_to", interrupted)
         found = make_start("gibbs", make_problem(counts), 3, np.random.RandomState(0))
         assert not found.complete
         assert len(calls) == n_before + 1

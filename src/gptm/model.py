@@ -44,7 +44,8 @@ from gptm.effects.effect_tables import (
     term_labels,
     variance_table,
 )
-from gptm.fitted import Fitted, Reason
+from gptm.fitted import Fitted
+from gptm.inference.checkpoint import Checkpoint
 from gptm.inference.em.run_em import run_em
 from gptm.inference.problem import Problem
 from gptm.inference.sampling.convergence import short_of_draws
@@ -62,8 +63,9 @@ from gptm.prediction.proportions import (
 from gptm.prediction.simulate import Latent, checked_lengths, draw_corpus
 from gptm.starts.resume import resume
 from gptm.starts.seed_words import read_seeds
-from gptm.starts.start import make_start
+from gptm.starts.start import make_starts
 from gptm.storage import Stored, read_model, write_model
+from gptm.storage.checkpoint_file import CheckpointFile, Work, seconds
 
 SCORE_SEED = 0  # of the split into observed and held-out words
 EM_ITERATIONS = 200  # of EM where `max_iter` is None
@@ -243,7 +245,15 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # Fitting.
 
-    def fit(self, X: Any, y: Any = None, *, metadata: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        metadata: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: str | float = "60s",
+    ) -> Self:
         """Learn topics from counts, or from a corpus.
 
         Parameters
@@ -255,11 +265,18 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         metadata : DataFrame or dict of columns, optional
             One row per document, for kernels that read columns; by default a corpus brings its own.
 
+        checkpoint : path, optional
+            A file that keeps the work under way. The same call after a crash goes on from there, and ends in the same
+            bits as a fit that was not disturbed. Another corpus, other settings or another version of gptm are
+            refused. The file is removed when the fit is done.
+        every : str or float, default="60s"
+            How often to write it: a duration such as "30s" or "5min", or a number of seconds.
+
         Returns
         -------
         self
         """
-        self._fit(X, y, metadata)
+        self._fit(X, y, metadata, checkpoint, every)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
@@ -846,11 +863,20 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # How a fit goes.
 
-    def _fit(self, X: Any, y: Any, metadata: Any) -> csr_matrix:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        metadata: Any,
+        path: str | os.PathLike[str] | None = None,
+        every: str | float = "60s",
+    ) -> csr_matrix:
         """Fit, or leave the model as it was if anything is wrong; the training counts."""
         self._check_parameters()
         self._check_labels(y, metadata)
-        previous = getattr(self, "fitted_", None) if self.warm_start else None
+        pause = seconds(every)
+        earlier: Fitted | None = getattr(self, "fitted_", None)
+        previous = earlier if self.warm_start else None
         if previous is None:
             X = training_texts_counted(X)
             counts, vocabulary = read_training_counts(type(self).__name__, X)
@@ -862,14 +888,24 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         progress = Progress(self.verbose)
         with computing(self.n_jobs):
             bound = self._bind_kernel(Documents(counts.shape[0], frame, counts, y, self.n_jobs))
+            checkpoint = None
+            if path is not None:
+                work = Work.of(self.get_params(deep=False), counts, bound, previous)
+                checkpoint = CheckpointFile(path, pause, work)
+                progress.say(checkpoint.found())
             problem = interruptible(lambda: self._problem(counts, bound, previous))
             problem.seeds = seeds.counts
             if problem.coregionalization != "none":
                 progress.say(f"kernel ready  {progress.elapsed()}")
-            starts = self._starts(problem, init, previous)
+            seed = self.random_state if checkpoint is None else checkpoint.seed(self.random_state)
+            starts = self._starts(problem, init, previous, seed, checkpoint)
             progress.say(f"start found  {progress.elapsed()}")
-            fitted = self._infer(problem, starts, progress)
+            fitted = self._infer(problem, starts, progress, seed, checkpoint)
+            if fitted.reason == "interrupt" and not len(fitted.trace) and earlier is not None:
+                warn("fit was interrupted before its first iteration; the earlier fit is kept.")
+                return counts
             fitted = replace(fitted, coherence=tables.topic_coherence(fitted))
+        self._conclude(fitted, progress, None if path is None else os.fspath(path))
         read = columns_of(fitted.kernel) or ()
         self.fitted_ = replace(
             fitted,
@@ -878,7 +914,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             words=getattr(X, "words", None) if previous is None else previous.words,
             kinds={name: kind for name, kind in kinds_of(frame).items() if name in read},
         )
-        self._conclude(fitted.reason, progress)
+        if checkpoint is not None and fitted.reason != "interrupt":
+            checkpoint.remove()
         return counts
 
     def _check_parameters(self) -> None:
@@ -937,56 +974,76 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             hold_kernel=hold_kernel,
         )
 
-    def _starts(self, problem: Problem, init: Any, previous: Fitted | None) -> list[Start]:
+    def _starts(
+        self,
+        problem: Problem,
+        init: Any,
+        previous: Fitted | None,
+        seed: Any,
+        checkpoint: Checkpoint | None,
+    ) -> list[Start]:
         """One start, or one for each chain; after an interrupt those that there are."""
         if previous is not None:
             return [resume(problem, previous, self.n_components)]
-        rng, starts = check_random_state(self.random_state), []
-        for _ in range(self.n_chains if self.inference == "sampling" else 1):
-            starts.append(make_start(init, problem, self.n_components, rng))
-            if not starts[-1].complete:
-                break
-        return starts
+        n_starts = self.n_chains if self.inference == "sampling" else 1
+        return make_starts(
+            init, problem, self.n_components, check_random_state(seed), n_starts, checkpoint
+        )
 
-    def _infer(self, problem: Problem, starts: list[Start], progress: Progress) -> Fitted:
-        complete = starts[-1].complete
+    def _infer(
+        self,
+        problem: Problem,
+        starts: list[Start],
+        progress: Progress,
+        seed: Any,
+        checkpoint: Checkpoint | None,
+    ) -> Fitted:
+        complete = all(start.complete for start in starts)
 
         def after_iteration(number: int, state: Any) -> bool:
             progress.iteration(number, state.bound, getattr(state, "limit", None))
             return self.callback is not None and bool(self.callback(number, state))
 
         if self.inference == "sampling":
-            rng = check_random_state(self.random_state)
+            rng = check_random_state(seed)
             fitted = run_sampler(
                 problem,
                 starts,
-                rng.randint(2**31, size=len(starts)).tolist(),
+                rng.randint(2**31, size=max(len(starts), 1)).tolist(),
+                n_components=self.n_components,
                 max_iter=self.max_iter if complete else 0,
                 after_iteration=after_iteration,
+                checkpoint=checkpoint,
             )
         else:
             states = [start.state for start in starts]
             starts.clear()  # EM alone holds on to the start's documents, which are as large as its own
             fitted = run_em(
                 problem,
-                states.pop(),
+                states.pop() if states else None,
                 max_iter=(self.max_iter or EM_ITERATIONS) if complete else 0,
                 tol=self.tol,
                 after_iteration=after_iteration,
+                checkpoint=checkpoint,
             )
         return fitted if complete else replace(fitted, reason="interrupt")
 
-    def _conclude(self, reason: Reason, progress: Progress) -> None:
-        progress.say(f"{reason} after {self.n_iter_} iterations  {progress.elapsed()}")
-        if reason == "interrupt":
+    def _conclude(self, fitted: Fitted, progress: Progress, checkpoint: str | None) -> None:
+        """Say how the fit went, and warn where it is not what somebody may take it for."""
+        n_iter = len(fitted.trace)
+        progress.say(f"{fitted.reason} after {n_iter} iterations  {progress.elapsed()}")
+        if fitted.reason == "interrupt":
+            again = "Fit again with warm_start=True to go on from it."
+            if checkpoint is not None:
+                again = "The same call with the same checkpoint goes on from here."
             said = Message(
-                f"fit was interrupted after {self.n_iter_} iterations; the model so far is kept.",
-                PythonOnly(" Fit again with warm_start=True to go on from it."),
+                f"fit was interrupted after {n_iter} iterations; the model so far is kept.",
+                PythonOnly(f" {again}"),
             )
             warn(said, ConvergenceWarning)
-        elif reason == "max_iter" and self.inference != "sampling":
+        elif fitted.reason == "max_iter" and not fitted.by_sampling:
             said = Message(
-                f"fit did not converge in {self.n_iter_} iterations: the bound still rises by more than "
+                f"fit did not converge in {n_iter} iterations: the bound still rises by more than "
                 f"{self.tol:g} of its value. Increase ",
                 Argument("max_iter"),
                 ", or ",
@@ -994,12 +1051,12 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 " if this is close enough.",
             )
             warn(said, ConvergenceWarning)
-        elif reason == "max_iter" and (shortage := short_of_draws(self.diagnostics_)) is not None:
+        elif fitted.reason == "max_iter" and (shortage := short_of_draws(fitted.diagnostics)):
             said = Message(
-                f"the chain is short for error bars: after {self.n_iter_} sweeps a typical effect has {shortage}",
+                f"the chain is short for error bars: after {n_iter} sweeps a typical effect has {shortage}",
                 PythonOnly(" (diagnostics_ has all)"),
                 ". Topics and predictions are usable; bands of effects may be too narrow. For these pass ",
-                Argument("max_iter", 4 * self.n_iter_),
+                Argument("max_iter", 4 * n_iter),
                 ".",
             )
             warn(said, ConvergenceWarning)
@@ -1034,7 +1091,12 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 problem = self._problem(fitted.counts, fitted.bound, None, hold_kernel=True)
                 start = resume(problem, fitted, fitted.K)
                 chain = run_sampler(
-                    problem, [start], [0], max_iter=SHORT_CHAIN, after_iteration=lambda *_: False
+                    problem,
+                    [start],
+                    [0],
+                    n_components=fitted.K,
+                    max_iter=SHORT_CHAIN,
+                    after_iteration=lambda *_: False,
                 )
             self.fitted_ = replace(fitted, draws=chain.draws)
         return self.fitted_

@@ -2,13 +2,15 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 
-def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+def replace_file(path: str | os.PathLike[str], data: bytes, *, one_writer: bool = False) -> None:
     """Put a complete file in place of what is there: whoever reads meanwhile finds the old one or the new one.
 
-    A link stays a link, and what it names is replaced. Devices and pipes are written to as they are.
+    A link stays a link, and what it names is replaced. Devices and pipes are written to as they are. With `one_writer`
+    the file in the making always has the same name, so that writers that were killed leave one at most.
     """
     target = Path(path)
     # Before links are followed: those of a pipe lead to no path.
@@ -16,9 +18,10 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
         target.write_bytes(data)
         return
     target = Path(os.path.realpath(target))
-    waiting = target.with_name(f".gptm-{secrets.token_hex(8)}.tmp")
+    own = target.name if one_writer else f"gptm-{secrets.token_hex(8)}"
+    waiting = target.with_name(f".{own}.tmp")
     try:
-        file = open(waiting, "xb")  # noqa: SIM115, like any new file, with the permissions that the umask leaves
+        file = open(waiting, "wb" if one_writer else "xb")  # noqa: SIM115, like any new file, with the permissions that the umask leaves
     except OSError as error:
         error.filename = os.fspath(path)  # the one that was asked for
         raise
@@ -28,6 +31,17 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(waiting, target)
+        _sync_folder(target.parent)
     except BaseException:
         waiting.unlink(missing_ok=True)
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name outlive a power cut, where the system can promise that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -9,6 +9,7 @@ from gptm._basics.errors import Argument, Message, PythonOnly, Term
 # Arguments without an option here, such as those of kernels, are written in formulas as in Python.
 OPTIONS = {
     "at": "--at",
+    "checkpoint": "--checkpoint",
     "coregionalization": "--coregionalization",
     "cv": "--folds",
     "encoding": "--encoding",

@@ -12,13 +12,13 @@ from gptm.cli import options as o
 from gptm.cli.argument_options import in_options
 from gptm.cli.progress_bars import fitting
 from gptm.cli.read_documents import check_output, read_training
-from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+from gptm.cli.session import INTERRUPTED, OK, Session, Terminated, UsageError, terminating
 from gptm.cli.text_tables import readable, topic_rows
 
 if TYPE_CHECKING:
     from gptm.model import GPTM
 
-_KEEPING = "Model file"
+_KEEPING, _WORK = "Model file", "Work under way"
 _STEP = 60  # characters of a command, beyond which its explanation is not aligned with the others
 
 
@@ -61,6 +61,24 @@ def fit(
             rich_help_panel=_KEEPING,
         ),
     ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="File that keeps the work under way. After a crash the same command goes on from there.",
+            show_default="OUTPUT.checkpoint",
+            rich_help_panel=_WORK,
+        ),
+    ] = None,
+    no_checkpoint: Annotated[
+        bool,
+        typer.Option("--no-checkpoint", help="Keep no such file.", rich_help_panel=_WORK),
+    ] = False,
+    restart: Annotated[
+        bool,
+        typer.Option(
+            "--restart", help="Start anew where a checkpoint is left over.", rich_help_panel=_WORK
+        ),
+    ] = False,
 ) -> int:
     """Learn topics from a file of documents, with everything known about them."""
     settings, words = file_options.settings(), word_options.settings()
@@ -76,19 +94,34 @@ def fit(
 
     from gptm.model import GPTM
 
-    with fitting(session, "fitting", model.max_iter, model.tol) as callback:
+    kept = None if no_checkpoint else checkpoint or _beside_output(target)
+    if restart and kept is not None:
+        Path(kept).unlink(missing_ok=True)
+    with (
+        terminating(kept is not None) as terminated,
+        fitting(session, "fitting", model.max_iter, model.tol) as callback,
+    ):
         fitted = GPTM(
             topics,
             random_state=session.seed,
             n_jobs=session.jobs,
             callback=callback,
             **choices,
-        ).fit(reading.corpus)
+        ).fit(reading.corpus, checkpoint=kept)
     interrupted = fitted.stop_reason_ == "interrupt"
+    if terminated and interrupted:
+        raise Terminated
+    if interrupted and kept is not None and Path(target).exists():
+        session.say(f"\ninterrupted: {target} stays as it was. The same command goes on.")
+        return INTERRUPTED
     _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
     _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
     return INTERRUPTED if interrupted else OK
+
+
+def _beside_output(target: str) -> str | None:
+    return None if target == "-" else f"{target}.checkpoint"
 
 
 def _beside(file: str) -> str:

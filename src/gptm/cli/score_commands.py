@@ -1,5 +1,6 @@
 """`gptm evaluate` and `gptm search`: honest scores, from words of documents that the model has not seen."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,13 @@ _NOTHING_TO_COMPARE = (
     "There is no side information to compare with the words alone; for scores of the words alone use 'gptm search -k "
     "none'."
 )
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        help="File that keeps scores of the fits that are done. The same command does the others only.",
+        show_default="FILE.scores",
+    ),
+]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
 
 
@@ -29,6 +37,7 @@ def evaluate(
         str, typer.Option(help="Percentages of a document's words that the models see.")
     ] = "50,20,5",
     output: o.Output = None,
+    checkpoint: Checkpoint = None,
     word_options: o.WordOptions,
 ) -> int:
     """Does the side information help? Perplexity of held-out words with it (GPTM) and without (CTM).
@@ -63,10 +72,16 @@ def evaluate(
             observed=shares,
             random_state=session.seed,
             verbose=True,
+            checkpoint=checkpoint or _scores_of(file),
         )
     code = _conclude(session, found, output)
     session.say(_difference(found))
     return code
+
+
+def _scores_of(file: str) -> str | None:
+    """Where scores are kept while a command runs: in this folder, named after the file."""
+    return None if file == "-" else f"{Path(file).resolve().name}.scores"
 
 
 def _has_side_information(reading: Any) -> bool:
@@ -98,6 +113,7 @@ def search(
         str, typer.Option(help="Percentage of a document's words that the models see.")
     ] = "50",
     output: o.Output = None,
+    checkpoint: Checkpoint = None,
     word_options: o.WordOptions,
 ) -> int:
     """How many topics? Cross-validated perplexity of held-out words for several numbers."""
@@ -122,6 +138,7 @@ def search(
             observed=share,
             random_state=session.seed,
             verbose=True,
+            checkpoint=checkpoint or _scores_of(file),
         )
     return _conclude(session, found, output)
 

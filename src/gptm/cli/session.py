@@ -3,7 +3,9 @@
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,9 +19,13 @@ from gptm.cli.argument_options import in_options
 if TYPE_CHECKING:
     from rich.console import Console
 
-OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 _EXPECTED = (ValueError, OSError, ImportError, MemoryError)  # what a user can mend
 _OF_NO_INTEREST = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
+
+
+class Terminated(BaseException):
+    """The system asked the process to end, and what could be kept is kept."""
 
 
 class UsageError(Exception):
@@ -70,6 +76,35 @@ class Session:
         sys.stdout.flush()
 
 
+@contextmanager
+def terminating(kept: bool) -> Iterator[list[int]]:
+    """Inside the block SIGTERM ends a fit; whether it came is in the list that the block gets.
+
+    A fit whose work is `kept` in a checkpoint ends after the next sweep, any other at once, as with Ctrl-C.
+    """
+    from gptm.storage.checkpoint_file import ending
+
+    came: list[int] = []
+
+    def end(number: int, frame: object) -> None:
+        came.append(number)
+        ending.set()
+        if not kept:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end) if _in_main_thread() else None
+    try:
+        yield came
+    finally:
+        ending.clear()
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
 def run(session: Session, function: Callable[[], int | None]) -> int:
     """The exit code of a command; errors become one line, unless their place is wanted."""
     try:
@@ -78,6 +113,9 @@ def run(session: Session, function: Callable[[], int | None]) -> int:
     except KeyboardInterrupt:
         _error(session, "interrupted; nothing was saved.")
         return INTERRUPTED
+    except Terminated:
+        _error(session, "terminated. The same command goes on where a checkpoint was kept.")
+        return TERMINATED
     except BrokenPipeError:  # the reader, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK

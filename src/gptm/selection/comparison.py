@@ -1,5 +1,6 @@
 """Several models on the same documents."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ def compare(
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: int | bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Comparison:
     """Models side by side, fitted to the same documents and scored on the same others.
 
@@ -54,6 +56,9 @@ def compare(
         first one.
     observed, random_state, n_jobs, verbose
         As in `cross_validate`. Models that have a `random_state` keep it.
+    checkpoint : path, optional
+        A file that keeps the scores of fits that are done. The same call after a crash or Ctrl-C does the others only;
+        the file is removed when all are done.
 
     Returns
     -------
@@ -105,5 +110,5 @@ def compare(
         others = {name: model for name, model in named.items() if name not in fitted}
         ready = prepare(others, data, random_state, split=False) | fitted
         tasks = iter(Task(name, 0, ready[name], data, held_out, shares) for name in named)
-    fits = run_tasks(tasks, len(named) * max(len(folds), 1), n_jobs, verbose)
+    fits = run_tasks(tasks, len(named) * max(len(folds), 1), n_jobs, verbose, checkpoint=checkpoint)
     return Comparison(fits.table, fits.note, f"{len(named)} models on {how}", compared_to)

@@ -1,5 +1,6 @@
 """How many topics."""
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,6 +29,7 @@ def search_components(
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: int | bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> ComponentSearch:
     """Cross-validated perplexity of held-out words against the number of topics.
 
@@ -41,6 +43,9 @@ def search_components(
         Numbers of topics to try.
     observed : float, default=0.5
         Share of a held-out document's words that the model sees.
+    checkpoint : path, optional
+        A file that keeps the scores of fits that are done. The same call after a crash or Ctrl-C does the others only;
+        the file is removed when all are done.
 
     Returns
     -------
@@ -71,7 +76,9 @@ def search_components(
     prepared = prepare({name: model}, data, random_state)[name]
     models = {size: clone(prepared).set_params(n_components=size) for size in sizes}
     tasks = make_tasks(models, data, folds, shares)
-    fits = run_tasks(tasks, len(sizes) * len(folds), n_jobs, verbose, " topics")
+    fits = run_tasks(
+        tasks, len(sizes) * len(folds), n_jobs, verbose, " topics", checkpoint=checkpoint
+    )
     table = fits.table.rename(columns={perplexity_column(shares[0]): "perplexity"})
     table = table.rename_axis(["n_components", "fold"])
     title = f"numbers of topics, {len(folds)}-fold cross-validation of {name}"

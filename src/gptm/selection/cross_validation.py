@@ -1,5 +1,6 @@
 """One model, fold by fold."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ def cross_validate(
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: int | bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> CrossValidation:
     """Scores of a model on documents that it was not fitted to, fold by fold.
 
@@ -46,6 +48,9 @@ def cross_validate(
         Fits at the same time, in processes; None means 1, -1 all cores. Changes nothing but the time.
     verbose : int or bool, default=False
         Print a line after each fit.
+    checkpoint : path, optional
+        A file that keeps the scores of fits that are done. The same call after a crash or Ctrl-C does the others only;
+        the file is removed when all are done.
 
     Returns
     -------
@@ -76,7 +81,9 @@ def cross_validate(
     folds = make_folds(cv, data, random_state)
     name = name_of(model)
     models = prepare({type(model).__name__: model}, data, random_state)
-    fits = run_tasks(make_tasks(models, data, folds, shares), len(folds), n_jobs, verbose)
+    fits = run_tasks(
+        make_tasks(models, data, folds, shares), len(folds), n_jobs, verbose, checkpoint=checkpoint
+    )
     table = fits.table.droplevel("model")
     title = f"{len(folds)}-fold cross-validation of {name}"
     return CrossValidation(table, fits.note, title, folds)

@@ -1,5 +1,6 @@
 """The work: one fit and its scores, and the loop over all of them that Ctrl-C may end."""
 
+import os
 import time
 import warnings
 from collections.abc import Hashable, Iterator
@@ -19,6 +20,7 @@ from gptm.corpus.counts import columns_of
 from gptm.model import GPTM
 from gptm.selection.folds import Data
 from gptm.selection.named_models import name_of
+from gptm.selection.score_store import ScoreStore, key_of
 from gptm.selection.score_tables import perplexity_column
 
 
@@ -65,18 +67,26 @@ def make_tasks(
 
 
 def run_tasks(
-    tasks: Iterator[Task], n_tasks: int, n_jobs: int | None, verbose: int | bool, unit: str = ""
+    tasks: Iterator[Task],
+    n_tasks: int,
+    n_jobs: int | None,
+    verbose: int | bool,
+    unit: str = "",
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> _Fits:
-    """All fits, or after Ctrl-C those that are done."""
+    """All fits, or after Ctrl-C those that are done; those in the checkpoint are not done again."""
     progress = Progress(verbose)
+    store = ScoreStore(checkpoint)
     keys: list[tuple[Any, int]] = []
+    stored: list[str] = []
     done: list[_Outcome] = []
     note = ""
 
     def calls() -> Iterator[Any]:
         for task in tasks:
             keys.append((task.name, task.fold))
-            yield delayed(_evaluate)(task)
+            stored.append("" if store.path is None else _key(task))
+            yield delayed(_evaluated)(task, store.get(stored[-1]))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once, below
@@ -86,6 +96,7 @@ def run_tasks(
                 if outcome is None:
                     raise KeyboardInterrupt
                 done.append(outcome)
+                store.put(stored[len(done) - 1], outcome._asdict())
                 name, fold = keys[len(done) - 1]
                 position = f"{len(done)} of {n_tasks}"
                 progress.say(f"{position}  {name}{unit}, fold {fold}: {outcome.line()}")
@@ -97,6 +108,8 @@ def run_tasks(
             outcomes.close()
     if note:
         warn(f"{note}, and kept.")
+    else:
+        store.remove()
     n_short = sum(outcome.out_of_iterations for outcome in done)
     if n_short:
         said = Message(
@@ -111,6 +124,15 @@ def run_tasks(
         warn(said, ConvergenceWarning)
     index = pd.MultiIndex.from_tuples(keys[: len(done)], names=["model", "fold"])
     return _Fits(pd.DataFrame([outcome.row for outcome in done], index=index), note)
+
+
+def _key(task: Task) -> str:
+    return key_of(task.model, task.train, task.test, task.shares)
+
+
+def _evaluated(task: Task, stored: dict[str, Any] | None) -> _Outcome | None:
+    """The scores that were kept, or those of a fit."""
+    return _evaluate(task) if stored is None else _Outcome(**stored)
 
 
 def _evaluate(task: Task) -> _Outcome | None:

@@ -65,7 +65,9 @@ class Chain:
         self._rng = np.random.default_rng(rng.randint(2**31))
         self._sweeps, self._alpha = 0, ALPHA
         lengths = np.bincount(self._docs, minlength=counts.shape[0])
-        n_shards = int(np.clip(n_tokens // MIN_SHARD, 1, MAX_SHARDS))
+        # Each shard has a copy of the counts of words: with many words, copies would cost more than tokens do.
+        most = min(n_tokens // MIN_SHARD, n_tokens // counts.shape[1])
+        n_shards = int(np.clip(most, 1, MAX_SHARDS))
         ends = np.concatenate([[0], np.cumsum(lengths)])
         self._pieces = [slice(ends[s.start], ends[s.stop]) for s in shards(lengths, n_shards)]
         self._states = rng.randint(2**31, size=(len(self._pieces), 1)).astype(np.uint64)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.types import Array
-from gptm.inference.checkpoint import Checkpoint, NoCheckpoint
+from gptm.inference.checkpoint import Checkpoint, NoCheckpoint, Tree
 from gptm.inference.em import loop as em
 from gptm.inference.em.parameter_steps import update_beta
 from gptm.inference.problem import Problem
@@ -31,12 +31,36 @@ _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
 
+def make_starts(
+    init: str | Array,
+    problem: Problem,
+    n_components: int,
+    rng: np.random.RandomState,
+    n_starts: int,
+    checkpoint: Checkpoint | None = None,
+) -> list[Start]:
+    """One start for each chain; after an interrupt those that there are, and none if work has left them behind."""
+    checkpoint = checkpoint or NoCheckpoint()
+    if checkpoint.read("chains") is not None or checkpoint.read("em") is not None:
+        return []
+    starts: list[Start] = []
+    contests: list[_Contest] = []
+    for _ in range(n_starts):
+        if isinstance(init, str) and init == "gibbs":
+            contests.append(_Contest(problem, n_components, rng, checkpoint, contests.copy()))
+            starts.append(contests[-1].start())
+        else:
+            starts.append(make_start(init, problem, n_components, rng))
+        if not starts[-1].complete:
+            break
+    return starts
+
+
 def make_start(
     init: str | Array,
     problem: Problem,
     n_components: int,
     rng: np.random.RandomState,
-    checkpoint: Checkpoint | None = None,
 ) -> Start:
     """The start that `init` names, or the given (K, V) topics."""
     counts = problem.counts
@@ -44,7 +68,7 @@ def make_start(
         beta_T = np.asarray(init, dtype=np.float64).T
         return Start.at(problem, em.initial_state(problem, _floored(beta_T)))
     if init == "gibbs":
-        return _best_gibbs_run(problem, n_components, rng, checkpoint or NoCheckpoint())
+        return _Contest(problem, n_components, rng, NoCheckpoint(), []).start()
     complete = True
     if init == "random":
         beta_T = grow(_random_topics(counts, n_components, rng), problem.seeds, counts)
@@ -56,20 +80,11 @@ def make_start(
     return Start.at(problem, em.initial_state(problem, _floored(beta_T)), complete)
 
 
-def _best_gibbs_run(
-    problem: Problem, n_components: int, rng: np.random.RandomState, checkpoint: Checkpoint
-) -> Start:
-    """The best of a few Gibbs runs, with some more sweeps: the same with a kernel and without."""
-    contest = _Contest(problem, n_components, rng, checkpoint)
-    best, complete = contest.winner()
-    ended = best.start()
-    beta_T = _floored(update_beta(ended.word_topic, problem.prior))
-    state = em.initial_state(problem, beta_T, ended.posterior)
-    return Start(state, ended.word_topic, ended.urn, complete)
-
-
 class _Contest:
-    """Gibbs runs of which the better half goes on after each round."""
+    """Gibbs runs of which the better half goes on after each round, and the best one in the end.
+
+    It is the same with a kernel and without.
+    """
 
     def __init__(
         self,
@@ -77,8 +92,10 @@ class _Contest:
         n_components: int,
         rng: np.random.RandomState,
         checkpoint: Checkpoint,
+        before: list["_Contest"],
     ):
-        self.problem, self.n_components, self.checkpoint = problem, n_components, checkpoint
+        self.problem, self.n_components = problem, n_components
+        self.checkpoint, self.before = checkpoint, before
         n_tokens = problem.counts.sum()
         several = n_tokens <= MANY_TOKENS
         least, most = SWEEPS
@@ -93,30 +110,47 @@ class _Contest:
         self.round = 0
         self.runs: list[Chain] = []
 
+    def start(self) -> Start:
+        """What the best run has come to."""
+        best, complete = self.winner()
+        ended = best.start()
+        beta_T = _floored(update_beta(ended.word_topic, self.problem.prior))
+        state = em.initial_state(self.problem, beta_T, ended.posterior)
+        return Start(state, ended.word_topic, ended.urn, complete)
+
+    def _take_up(self) -> None:
+        """The runs as a checkpoint has them, or new ones."""
+        tree = self.checkpoint.read("start")
+        number = len(self.before)
+        own = None if tree is None or number >= len(tree["contests"]) else tree["contests"][number]
+        if own is not None:
+            self.round, self.seeds = own["round"], own["seeds"]
+        for place, seed in enumerate(self.seeds):
+            rng = np.random.RandomState(seed)
+            run = Chain(self.problem.counts, self.n_components, rng, self.problem.seeds)
+            if own is not None:
+                run.go_on_from(own["runs"][place])
+            self.runs.append(run)
+
     def winner(self) -> tuple[Chain, bool]:
         """The best run, and whether all was done; after Ctrl-C the best of what there is."""
         try:
-            tree = self.checkpoint.read("start")
-            if tree is not None:
-                self.round, self.seeds = tree["round"], tree["seeds"]
-            for number, seed in enumerate(self.seeds):
-                own = np.random.RandomState(seed)
-                run = Chain(self.problem.counts, self.n_components, own, self.problem.seeds)
-                if tree is not None:
-                    run.go_on_from(tree["runs"][number])
-                self.runs.append(run)
+            self._take_up()
             while self.round < len(self.rounds):
                 sweeps, left = self.rounds[self.round]
                 if not all(
                     run.sweep_to(sweeps, self.problem.n_jobs, self._keep) for run in self.runs
                 ):
-                    return self.runs[0], False
+                    return self._best(), False
                 self._choose(left)
         except KeyboardInterrupt:  # between two sweeps
             if not self.runs:
                 raise
-            return self.runs[0], False
+            return self._best(), False
         return self.runs[0], True
+
+    def _best(self) -> Chain:
+        return max(self.runs, key=lambda run: run.fit())
 
     def _choose(self, left: int) -> None:
         order = list(range(len(self.runs)))
@@ -129,9 +163,12 @@ class _Contest:
 
     def _keep(self) -> None:
         if self.checkpoint.due():
-            runs = [run.tree() for run in self.runs]
-            tree = {"round": self.round, "seeds": self.seeds, "runs": runs}
-            self.checkpoint.write("start", tree)
+            contests = [contest.tree() for contest in (*self.before, self)]
+            self.checkpoint.write("start", {"contests": contests})
+
+    def tree(self) -> Tree:
+        runs = [run.tree() for run in self.runs]
+        return {"round": self.round, "seeds": self.seeds, "runs": runs}
 
 
 def _floored(beta_T: Array) -> Array:

@@ -281,7 +281,7 @@ class Result(NamedTuple):
 
 def run(
     problem: Problem,
-    state: State,
+    state: State | None,
     *,
     max_iter: int,
     tol: float,
@@ -296,6 +296,7 @@ def run(
     bounds: list[float] = []
     if (tree := checkpoint.read("em")) is not None:
         state, bounds = state_from(problem, tree["state"]), tree["bounds"].tolist()
+    assert state is not None
     try:
         for iteration in range(len(bounds) + 1, max_iter + 1):
             if checkpoint.due():

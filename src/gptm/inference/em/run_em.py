@@ -13,14 +13,14 @@ from gptm.inference.problem import Problem
 
 def run_em(
     problem: Problem,
-    state: loop.State,
+    state: loop.State | None,
     *,
     max_iter: int,
     tol: float,
     after_iteration: Callable[[int, loop.State], bool],
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """What EM leaves behind; its topics are point estimates, and there are no draws."""
+    """What EM leaves behind, from a state or from where a checkpoint is: point estimates, and no draws."""
     result = loop.run(
         problem,
         state,

@@ -34,7 +34,8 @@ def draw_documents(problem: Problem, state: State, rng: np.random.Generator) -> 
     D, V = counts.shape
     mean = np.ascontiguousarray((state.mu + state.F) @ contrasts(K).T)
     P, eta, fits = precision_of(state.S), state.eta.copy(), np.empty(D)
-    n_shards = int(np.clip(counts.nnz // MIN_SHARD, 1, MANY_SHARDS))
+    # With many words, adding up the shards' counts would cost more than tokens do.
+    n_shards = int(np.clip(min(counts.nnz // MIN_SHARD, counts.nnz // V), 1, MANY_SHARDS))
     pieces = shards(np.diff(counts.indptr) + K, n_shards)
 
     def run(shard: slice, checkpoint: Callable[[], None]) -> tuple[Array, Array]:

@@ -34,16 +34,16 @@ def run_sampler(
     starts: list[Start],
     seeds: list[int],
     *,
+    n_components: int,
     max_iter: int | None,
     after_iteration: Callable[[int, State], bool],
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """The posterior by Gibbs sampling, one chain from each start."""
-    K = starts[0].word_topic.shape[1]
-    length = automatic_length(problem.counts, K) if max_iter is None else max_iter
+    """The posterior by Gibbs sampling, one chain from each start, or from where a checkpoint has them."""
+    length = automatic_length(problem.counts, n_components) if max_iter is None else max_iter
     chains = [
         Chain(seed, first_state(problem, one)._replace(limit=length), None, ())
-        for seed, one in zip(seeds, starts, strict=True)
+        for seed, one in zip(seeds, starts, strict=False)
     ]
     starts.clear()  # their documents are as large as those of the chains
     result = run_chains(
