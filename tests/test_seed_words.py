@@ -155,8 +155,8 @@ def test_a_warm_start_goes_on_with_the_seeds(inference):
 
 
 def test_pseudo_counts_are_multiples_of_the_words_occurrences():
-    seeds = {1: words_of([3, 7]), "news": words_of([7, 9, 9])}
-    counts, names = read_seeds(seeds, 0.5, K, csr_matrix(X), np.array(WORDS, dtype=object))
+    seed_words = {1: words_of([3, 7]), "news": words_of([7, 9, 9])}
+    counts, names = read_seeds(seed_words, 0.5, K, csr_matrix(X), np.array(WORDS, dtype=object))
     expected = np.zeros((V, K))
     for word, topic in ((3, 1), (7, 1), (7, 0), (9, 0)):
         expected[word, topic] = 0.5 * min(max(TOTALS[word], 1), 0.02 * X.sum() / K)
@@ -166,11 +166,11 @@ def test_pseudo_counts_are_multiples_of_the_words_occurrences():
 
 
 def test_a_seed_that_never_occurs_counts_once():
-    counts = np.array([[2, 0], [1, 0]])
-    pseudo, _ = read_seeds({0: [1]}, 3.0, 2, csr_matrix(counts), None)
-    assert_allclose(pseudo, [[0, 0], [3, 0]])
-    model = fitted(CTM(2, seed_words={0: [1]}, seed_weight=3.0), counts)
-    assert np.isfinite(model.components_).all()
+    model = CTM(2, seed_words={0: [1]}, seed_weight=3.0)
+    counts, _ = read_seeds({0: [1]}, 3.0, 2, csr_matrix(np.array([[2, 0], [1, 0]])), None)
+    assert_allclose(counts, [[0, 0], [3, 0]])
+    found = fitted(model, np.array([[2, 0], [1, 0]]))
+    assert np.isfinite(found.components_).all()
 
 
 def test_topics_take_pseudo_counts_word_by_word():

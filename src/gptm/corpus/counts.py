@@ -122,7 +122,8 @@ def columns_of(kernel: Any) -> Collection[str] | None:
     """The columns that a kernel reads; None for all that may be of use, as for "auto"."""
     if isinstance(kernel, str):
         return None
-    return kernel.column_names() if hasattr(kernel, "column_names") else ()
+    is_kernel = hasattr(kernel, "column_names") and not isinstance(kernel, type)
+    return kernel.column_names() if is_kernel else ()
 
 
 def _canonical(counts: csr_matrix, own: bool) -> csr_matrix:
