@@ -13,7 +13,7 @@ import naive
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm.corpus.metadata import as_frame
-from gptm.starts.lda import Chain
+from gptm.starts.lda import LdaRun
 
 MODELS = {
     "CTM": CTM(2),
@@ -27,8 +27,8 @@ MODELS = {
 @pytest.fixture(autouse=True)
 def short_starts(monkeypatch):
     """Starts of few sweeps: where they lead is told elsewhere."""
-    sweep_to = Chain.sweep_to
-    monkeypatch.setattr(Chain, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 5), *rest))
+    sweep_to = LdaRun.sweep_to
+    monkeypatch.setattr(LdaRun, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 5), *rest))
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)

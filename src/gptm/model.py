@@ -40,7 +40,7 @@ from gptm.effects.effect_tables import (
 from gptm.fitted import Fitted
 from gptm.inference.checkpoint import Checkpoint
 from gptm.inference.em.run_em import run_em
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.convergence import short_of_draws
 from gptm.inference.sampling.run_sampler import run_sampler
 from gptm.inference.start_point import Start
@@ -944,8 +944,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         bound: BoundKernel,
         previous: Fitted | None,
         hold_kernel: bool = False,
-    ) -> Problem:
-        return Problem.of(
+    ) -> FitProblem:
+        return FitProblem.of(
             counts,
             bound,
             inference=self.inference,
@@ -961,7 +961,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _starts(
         self,
-        problem: Problem,
+        problem: FitProblem,
         init: Any,
         previous: Fitted | None,
         seed: Any,
@@ -977,7 +977,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _infer(
         self,
-        problem: Problem,
+        problem: FitProblem,
         starts: list[Start],
         progress: Progress,
         seed: Any,

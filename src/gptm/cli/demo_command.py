@@ -24,10 +24,10 @@ def demo(
     check_output(output)
     from gptm import demo as library
 
-    return library.run(_Listener(session), output, seed=session.seed, n_jobs=session.jobs)
+    return library.run(_SessionListener(session), output, seed=session.seed, n_jobs=session.jobs)
 
 
-class _Listener:
+class _SessionListener:
     """Tells a session how the demo goes, with progress bars."""
 
     def __init__(self, session: Session):

@@ -143,7 +143,7 @@ def fitting(
         yield callback
 
 
-class _Lines(io.TextIOBase):
+class _LineCounter(io.TextIOBase):
     """A stream that counts the lines written to it."""
 
     def __init__(self, line: Callable[[int], None]):
@@ -162,5 +162,5 @@ def counting(session: "Session", what: str, total: int) -> Iterator[None]:
     """A bar over work that prints a line for each piece, which this takes off standard output."""
     with bar(session, what) as update:
         update(0, total)
-        with redirect_stdout(_Lines(lambda done: update(done, total))):
+        with redirect_stdout(_LineCounter(lambda done: update(done, total))):
             yield

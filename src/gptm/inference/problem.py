@@ -17,7 +17,7 @@ from gptm.operators import Operator
 Coregionalization = Literal["identity", "shared", "free", "none"]
 
 
-class Problem:
+class FitProblem:
     """Counts of words, a kernel over the documents, and what is to be learnt of them."""
 
     seeds: Array | None = None  # (V, K) pseudo-counts of words that users gave topics
@@ -49,7 +49,7 @@ class Problem:
         self.n_jobs = n_jobs
         self.tally = Tally()
 
-    def with_jobs(self, n_jobs: int | None) -> "Problem":
+    def with_jobs(self, n_jobs: int | None) -> "FitProblem":
         """The same problem for another number of threads."""
         other = copy(self)
         other.n_jobs = n_jobs

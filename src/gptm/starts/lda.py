@@ -36,7 +36,7 @@ class GibbsStart(NamedTuple):
     urn: Urn  # the topics' common prior
 
 
-class Chain:
+class LdaRun:
     """One seeded run, as far as it has come.
 
     Documents are cut into shards that depend on the counts alone; each sweeps over its tokens against the topics

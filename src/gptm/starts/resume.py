@@ -8,11 +8,11 @@ from gptm._basics.errors import Argument, InputError
 from gptm.fitted import Fitted
 from gptm.inference.em import loop as em
 from gptm.inference.em.document_step import Posterior
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.start_point import Start
 
 
-def resume(problem: Problem, fitted: Fitted, n_components: int) -> Start:
+def resume(problem: FitProblem, fitted: Fitted, n_components: int) -> Start:
     """The state that the last fit left; documents start anew unless they are as many as then."""
     if n_components != fitted.K:
         raise InputError(
@@ -34,7 +34,7 @@ def resume(problem: Problem, fitted: Fitted, n_components: int) -> Start:
     return Start.at(problem, em.update_documents(problem, state))
 
 
-def _strength(problem: Problem, fitted: Fitted) -> dict[str, Any]:
+def _strength(problem: FitProblem, fitted: Fitted) -> dict[str, Any]:
     """The learnt strength of the kernel in the form that the present choice of B takes."""
     if not problem.learn_strength or fitted.kernel is None:
         return {}

@@ -7,10 +7,10 @@ from gptm._basics.types import Array
 from gptm.inference.checkpoint import Checkpoint, NoCheckpoint, Tree
 from gptm.inference.em import loop as em
 from gptm.inference.em.parameter_steps import update_beta
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.start_point import Start
 from gptm.starts.anchor_words import spectral_topics
-from gptm.starts.lda import Chain
+from gptm.starts.lda import LdaRun
 from gptm.starts.seed_words import grow, plant
 
 # Where tokens are few, single Gibbs runs differ much, and how well they fit the words tells which have missed a topic
@@ -33,7 +33,7 @@ _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
 def make_starts(
     init: str | Array,
-    problem: Problem,
+    problem: FitProblem,
     n_components: int,
     rng: np.random.RandomState,
     n_starts: int,
@@ -58,7 +58,7 @@ def make_starts(
 
 def make_start(
     init: str | Array,
-    problem: Problem,
+    problem: FitProblem,
     n_components: int,
     rng: np.random.RandomState,
 ) -> Start:
@@ -88,7 +88,7 @@ class _Contest:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: FitProblem,
         n_components: int,
         rng: np.random.RandomState,
         checkpoint: Checkpoint,
@@ -108,7 +108,7 @@ class _Contest:
             self.rounds = [(each, RUNS // 2), (2 * each, 1), (2 * each + round(LAST * total), 1)]
         self.seeds: list[int] = rng.randint(2**31, size=RUNS if several else 1).tolist()
         self.round = 0
-        self.runs: list[Chain] = []
+        self.runs: list[LdaRun] = []
 
     def start(self) -> Start:
         """What the best run has come to."""
@@ -127,12 +127,12 @@ class _Contest:
             self.round, self.seeds = own["round"], own["seeds"]
         for place, seed in enumerate(self.seeds):
             rng = np.random.RandomState(seed)
-            run = Chain(self.problem.counts, self.n_components, rng, self.problem.seeds)
+            run = LdaRun(self.problem.counts, self.n_components, rng, self.problem.seeds)
             if own is not None:
                 run.go_on_from(own["runs"][place])
             self.runs.append(run)
 
-    def winner(self) -> tuple[Chain, bool]:
+    def winner(self) -> tuple[LdaRun, bool]:
         """The best run, and whether all was done; after Ctrl-C the best of what there is."""
         try:
             self._take_up()
@@ -149,7 +149,7 @@ class _Contest:
             return self._best(), False
         return self.runs[0], True
 
-    def _best(self) -> Chain:
+    def _best(self) -> LdaRun:
         return max(self.runs, key=lambda run: run.fit())
 
     def _choose(self, left: int) -> None:

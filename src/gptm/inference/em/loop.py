@@ -2,7 +2,7 @@
 
     topics -> documents -> means -> covariance -> strength -> kernel -> bound
 
-Each step takes a `State` and returns a new one; none lowers the bound of its inference. Topics come first so
+Each step takes an `EmState` and returns a new one; none lowers the bound of its inference. Topics come first so
 that the bound of an iteration is that of the very parameters it leaves behind.
 """
 
@@ -26,7 +26,7 @@ from gptm.inference.mean_solve import (
     solve_means,
     view_logits,
 )
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Operator, View
 
@@ -37,7 +37,7 @@ SETTLING = 50  # rounds for the kernel's strength at the start, at most
 SETTLED = 1e-4  # change of the kernel's share of the spread that is none
 
 
-class State(NamedTuple):
+class EmState(NamedTuple):
     """Everything that changes during EM; a callback receives it after each iteration."""
 
     beta_T: Array  # (V, K) topics, columns sum to one
@@ -67,14 +67,14 @@ class State(NamedTuple):
         return self.beta_T.T
 
 
-def update_topics(problem: Problem, state: State) -> State:
+def update_topics(problem: FitProblem, state: EmState) -> EmState:
     """beta from the expected counts of the last document step; the start's own on the first pass."""
     if state.statistics is None:
         return state
     return state._replace(beta_T=mstep.update_beta(state.statistics.expected, problem.prior))
 
 
-def update_documents(problem: Problem, state: State) -> State:
+def update_documents(problem: FitProblem, state: EmState) -> EmState:
     """lam and nu2 of every document around mu + F, and the words' statistics."""
     K = len(state.Sigma)
     posterior, statistics = infer_documents(
@@ -91,18 +91,18 @@ def update_documents(problem: Problem, state: State) -> State:
     return state._replace(posterior=posterior, statistics=statistics, seen=view)
 
 
-def update_means(problem: Problem, state: State, basis: Basis | None = None) -> State:
+def update_means(problem: FitProblem, state: EmState, basis: Basis | None = None) -> EmState:
     """q(F), or F, and mu at their joint optimum for the present Sigma and B; `basis` is theirs if they are new."""
     basis = state.means.basis if basis is None else basis
     means = solve_means(state.operator, state.view, _given_mean(problem, state), basis)
     return state._replace(means=means)
 
 
-def _given_mean(problem: Problem, state: State) -> Array | None:
+def _given_mean(problem: FitProblem, state: EmState) -> Array | None:
     return None if problem.fit_mean else np.zeros(len(state.Sigma))
 
 
-def update_covariance(problem: Problem, state: State) -> State:
+def update_covariance(problem: FitProblem, state: EmState) -> EmState:
     """Sigma for q(F) as it stands, then q(F) again."""
     if not problem.learn_covariance:
         return state
@@ -119,7 +119,7 @@ def update_covariance(problem: Problem, state: State) -> State:
     return update_means(problem, state._replace(Sigma=Sigma, B=B), diagonalise(Sigma, B))
 
 
-def update_strength(problem: Problem, state: State) -> State:
+def update_strength(problem: FitProblem, state: EmState) -> EmState:
     """B, or its one factor b, then q(F) again."""
     if not problem.learn_strength or problem.coregionalization == "none":
         return state
@@ -129,14 +129,14 @@ def update_strength(problem: Problem, state: State) -> State:
     return _stronger(problem, state, mstep.strength_ratio(state.means))
 
 
-def _stronger(problem: Problem, state: State, ratio: float) -> State:
+def _stronger(problem: FitProblem, state: EmState, ratio: float) -> EmState:
     """The state with B times `ratio`, and q(F) for it."""
     basis = state.means.basis
     state = state._replace(strength=ratio * state.strength, B=ratio * state.B)
     return update_means(problem, state, basis._replace(b=ratio * basis.b))
 
 
-def update_kernel(problem: Problem, state: State) -> State:
+def update_kernel(problem: FitProblem, state: EmState) -> EmState:
     """Weights, length-scales and the like by their evidence: at every power of two, as they settle soon and cost."""
     due = state.kernel_due or (state.iteration > 1 and state.iteration & (state.iteration - 1) == 0)
     if state.terms is None or not due or len(problem.origin) == 0:
@@ -155,7 +155,7 @@ def update_kernel(problem: Problem, state: State) -> State:
     )
 
 
-def measure_bound(problem: Problem, state: State) -> State:
+def measure_bound(problem: FitProblem, state: EmState) -> EmState:
     """F for the next prior, and the bound."""
     assert state.statistics is not None
     words = float(state.statistics.terms.sum())
@@ -167,7 +167,7 @@ def measure_bound(problem: Problem, state: State) -> State:
     return state._replace(bound=value, F=document_means(state.view, state.means))
 
 
-STEPS: tuple[Callable[[Problem, State], State], ...] = (
+STEPS: tuple[Callable[[FitProblem, EmState], EmState], ...] = (
     update_topics,
     update_documents,
     update_means,
@@ -179,14 +179,14 @@ STEPS: tuple[Callable[[Problem, State], State], ...] = (
 
 
 def initial_state(
-    problem: Problem,
+    problem: FitProblem,
     beta_T: Array,
     posterior: Posterior | None = None,
     *,
     Sigma: Array | None = None,
     B: Array | None = None,
     strength: float | None = None,
-) -> State:
+) -> EmState:
     """The state before the first iteration, from topics and whatever else is known.
 
     Without Sigma the spread of the given posterior stands in for it; without B the kernel starts at b = 1,
@@ -211,7 +211,7 @@ def initial_state(
     view = view_logits(problem.operator, posterior.lam)
     mu = None if problem.fit_mean else np.zeros(K)
     means = solve_means(problem.operator, view, mu, diagonalise(Sigma, B))
-    state = State(
+    state = EmState(
         beta_T,
         Sigma,
         B,
@@ -228,7 +228,7 @@ def initial_state(
     return settle_strength(problem, state) if open_strength else state
 
 
-def settle_strength(problem: Problem, state: State) -> State:
+def settle_strength(problem: FitProblem, state: EmState) -> EmState:
     """Sigma and B as the documents of the start ask for, before the first of them moves.
 
     A kernel that says nothing has no strength left then. With half of the spread, as at first, it would pull the
@@ -243,7 +243,7 @@ def settle_strength(problem: Problem, state: State) -> State:
     return state._replace(F=document_means(state.view, state.means))
 
 
-def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
+def _initial_B(problem: FitProblem, Sigma: Array, strength: float) -> Array:
     if problem.coregionalization == "none":
         return np.zeros_like(Sigma)
     if problem.coregionalization == "shared":
@@ -253,7 +253,7 @@ def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
     return strength * np.eye(len(Sigma))
 
 
-def advance(problem: Problem, state: State) -> State:
+def advance(problem: FitProblem, state: EmState) -> EmState:
     """The state after one pass over the steps."""
     state = state._replace(iteration=state.iteration + 1)
     for step in STEPS:
@@ -261,7 +261,7 @@ def advance(problem: Problem, state: State) -> State:
     return state
 
 
-def normalised(problem: Problem, state: State) -> State:
+def normalised(problem: FitProblem, state: EmState) -> EmState:
     """The same model with the kernel at a mean variance of one, and its strength where it belongs: in B."""
     if state.terms is None or state.terms is problem.terms:
         return state
@@ -271,23 +271,23 @@ def normalised(problem: Problem, state: State) -> State:
     return _stronger(problem, state, factor)
 
 
-class Result(NamedTuple):
+class EmResult(NamedTuple):
     """Where EM ended, and why."""
 
-    state: State
+    state: EmState
     bounds: list[float]  # one per iteration
     reason: Reason
 
 
 def run(
-    problem: Problem,
-    state: State | None,
+    problem: FitProblem,
+    state: EmState | None,
     *,
     max_iter: int,
     tol: float,
-    after_iteration: Callable[[int, State], bool],
+    after_iteration: Callable[[int, EmState], bool],
     checkpoint: Checkpoint,
-) -> Result:
+) -> EmResult:
     """Iterate until the bound rises by less than `tol` of its value, the kernel's parameters included.
 
     `after_iteration(iteration, state)` stops it when it returns True. Ctrl-C leaves the state of the last
@@ -305,23 +305,23 @@ def run(
             state = advance(problem, state)
             bounds.append(state.bound)
             if after_iteration(iteration, state):
-                return Result(state, bounds, "callback")
+                return EmResult(state, bounds, "callback")
             if iteration > 1 and abs(bounds[-1] - bounds[-2]) <= tol * abs(bounds[-2]):
                 if len(problem.origin) == 0 or state.kernel_learnt >= state.iteration - 1:
-                    return Result(state, bounds, "converged")
+                    return EmResult(state, bounds, "converged")
                 state = state._replace(kernel_due=True)
     except KeyboardInterrupt:
         if len(bounds) == state.iteration:  # else it came between the two
             _write(checkpoint, state, bounds)
-        return Result(state, bounds, "interrupt")
-    return Result(state, bounds, "max_iter")
+        return EmResult(state, bounds, "interrupt")
+    return EmResult(state, bounds, "max_iter")
 
 
-def _write(checkpoint: Checkpoint, state: State, bounds: list[float]) -> None:
+def _write(checkpoint: Checkpoint, state: EmState, bounds: list[float]) -> None:
     checkpoint.write("em", {"state": state_tree(state), "bounds": np.array(bounds)})
 
 
-def state_tree(state: State) -> Tree:
+def state_tree(state: EmState) -> Tree:
     """All of a state but what follows from the rest: the operator, and its view of the logits."""
     tree: dict[str, Any] = state._asdict()
     del tree["operator"], tree["seen"]
@@ -332,7 +332,7 @@ def state_tree(state: State) -> Tree:
     return tree
 
 
-def state_from(problem: Problem, tree: Tree) -> State:
+def state_from(problem: FitProblem, tree: Tree) -> EmState:
     terms, means, statistics = (
         terms_from(tree["terms"], problem.terms),
         tree["means"],
@@ -346,4 +346,4 @@ def state_from(problem: Problem, tree: Tree) -> State:
         "means": Means(**means | {"basis": Basis(**means["basis"])}),
         "statistics": None if statistics is None else Statistics(**statistics),
     }
-    return State(**tree | known)
+    return EmState(**tree | known)

@@ -16,11 +16,11 @@ from scipy.sparse import csr_matrix
 from gptm._basics.parallel import ordered_map
 from gptm.fitted import Reason
 from gptm.inference.checkpoint import Checkpoint, Tree
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.convergence import settled
 from gptm.inference.sampling.kept import Kept
 from gptm.inference.sampling.learn_kernel import learn_kernel
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.sweeps import sweep
 from gptm.inference.sampling.trees import kept_from, kept_tree, state_from, state_tree
 
@@ -33,12 +33,12 @@ class Chain(NamedTuple):
     """One run: where it is, and what it has kept."""
 
     seed: int
-    state: State
+    state: ChainState
     kept: Kept | None
     trace: tuple[float, ...]  # log-density of every sweep
 
 
-class Result(NamedTuple):
+class ChainsResult(NamedTuple):
     """All runs, and why they ended."""
 
     chains: list[Chain]
@@ -69,14 +69,14 @@ def stages(max_iter: int) -> list[int]:
 
 
 def run_chains(
-    problem: Problem,
+    problem: FitProblem,
     chains: list[Chain],
     *,
     max_iter: int,
     target: float,
-    after_sweep: Callable[[int, State], bool],
+    after_sweep: Callable[[int, ChainState], bool],
     checkpoint: Checkpoint,
-) -> Result:
+) -> ChainsResult:
     """Run until `target` draws are as good as independent, `max_iter` sweeps at most.
 
     `after_sweep(number, state)` of the first chain ends all when it returns True. Ctrl-C leaves what there is.
@@ -107,10 +107,10 @@ def run_chains(
         if settled([chain.kept for chain in chains if chain.kept is not None], target):
             reason = "converged"
             break
-    return Result(chains, reason)
+    return ChainsResult(chains, reason)
 
 
-def _run_all(problem: Problem, runs: list["_Stage"], kept: Callable[[], None]) -> None:
+def _run_all(problem: FitProblem, runs: list["_Stage"], kept: Callable[[], None]) -> None:
     """A stage of all chains: one with all threads, or side by side."""
     if len(runs) == 1:
         runs[0].run(lambda: None, kept)
@@ -121,7 +121,7 @@ def _run_all(problem: Problem, runs: list["_Stage"], kept: Callable[[], None]) -
     ordered_map(lambda run, check: run.run(check, kept), runs, problem.n_jobs)
 
 
-def _with_kernel(problem: Problem, chains: list[Chain]) -> list[Chain]:
+def _with_kernel(problem: FitProblem, chains: list[Chain]) -> list[Chain]:
     """The kernel learnt from the first chain, for all of them: their draws are of one kernel."""
     old, new = chains[0].state, learn_kernel(problem, chains[0].state)
     if new is old:
@@ -144,9 +144,9 @@ def _with_kernel(problem: Problem, chains: list[Chain]) -> list[Chain]:
 class _Stage:
     """A stage of one chain on its way; what it has is there at any moment."""
 
-    after_sweep: Callable[[int, State], bool] | None = None
+    after_sweep: Callable[[int, ChainState], bool] | None = None
 
-    def __init__(self, problem: Problem, chain: Chain, length: int, n_chains: int):
+    def __init__(self, problem: FitProblem, chain: Chain, length: int, n_chains: int):
         self.problem, self.length, self.n_chains = problem, length, n_chains
         self.seed, self.state, self.kept = chain.seed, chain.state, None
         self.trace: list[float] = []
@@ -189,7 +189,7 @@ class _Stage:
         }
 
     @classmethod
-    def from_tree(cls, problem: Problem, tree: Tree, n_chains: int) -> "_Stage":
+    def from_tree(cls, problem: FitProblem, tree: Tree, n_chains: int) -> "_Stage":
         state = state_from(problem, tree["state"])
         run = cls(problem, Chain(tree["seed"], state, None, ()), tree["length"], n_chains)
         run.kept, run.trace = kept_from(problem, state, tree["kept"]), tree["trace"].tolist()
@@ -240,7 +240,7 @@ class _Position(NamedTuple):
         return {"stage": self.stage, "before": list(map(_chain_tree, self.before)), "runs": runs}
 
     @classmethod
-    def read(cls, problem: Problem, checkpoint: Checkpoint) -> "_Position | None":
+    def read(cls, problem: FitProblem, checkpoint: Checkpoint) -> "_Position | None":
         tree = checkpoint.read("chains")
         if tree is None:
             return None
@@ -258,7 +258,7 @@ def _chain_tree(chain: Chain) -> Tree:
     }
 
 
-def _chain_from(problem: Problem, tree: Tree) -> Chain:
+def _chain_from(problem: FitProblem, tree: Tree) -> Chain:
     state = state_from(problem, tree["state"])
     kept = kept_from(problem, state, tree["kept"])
     return Chain(tree["seed"], state, kept, tuple(tree["trace"].tolist()))

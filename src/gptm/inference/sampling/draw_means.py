@@ -15,8 +15,8 @@ from gptm._basics.types import Array
 from gptm.fitted import Part
 from gptm.inference.contrasts import contrasts
 from gptm.inference.mean_solve import diagonalise
-from gptm.inference.problem import Problem
-from gptm.inference.sampling.state import State
+from gptm.inference.problem import FitProblem
+from gptm.inference.sampling.state import ChainState
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Structure, solved_variances
 
@@ -33,7 +33,7 @@ class White(NamedTuple):
     graphs: tuple[Array, ...]  # (D, p) each
 
 
-def draw_means(problem: Problem, state: State, rng: np.random.Generator) -> State:
+def draw_means(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
     """mu with a flat prior, and F, given the documents' logits."""
     U = state.eta @ contrasts(state.K)
     if problem.coregionalization == "none" or state.K < 2:
@@ -77,7 +77,9 @@ def draw_means(problem: Problem, state: State, rng: np.random.Generator) -> Stat
     )
 
 
-def _draw_mu(problem: Problem, state: State, U: Array, rng: np.random.Generator) -> State:
+def _draw_mu(
+    problem: FitProblem, state: ChainState, U: Array, rng: np.random.Generator
+) -> ChainState:
     """mu given F, which is taken off U."""
     if not problem.fit_mean:
         return state
@@ -86,7 +88,7 @@ def _draw_mu(problem: Problem, state: State, U: Array, rng: np.random.Generator)
     return state._replace(mu=mu)
 
 
-def term_structures(problem: Problem, state: State) -> list[Structure]:
+def term_structures(problem: FitProblem, state: ChainState) -> list[Structure]:
     """What each term of the kernel is made of; together they are what the operator solves with."""
     bound = problem.bound if state.terms is None else state.terms.bound
     parts, solved = [part.structure for part in terms_of(bound)], solved_variances(bound.structure)

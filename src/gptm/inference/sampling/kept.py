@@ -8,9 +8,9 @@ import numpy as np
 from gptm._basics.types import Array
 from gptm.fitted import Draws, Part
 from gptm.inference.contrasts import contrasts
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.draw_topics import expected_topics
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 
 SNAPSHOTS = 100  # of all chains together
 ENTRIES = (
@@ -41,7 +41,7 @@ class Snapshot(NamedTuple):
 class Kept:
     """Draws of one chain since it began to keep them."""
 
-    def __init__(self, problem: Problem, state: State, length: int, n_chains: int):
+    def __init__(self, problem: FitProblem, state: ChainState, length: int, n_chains: int):
         D, K = state.eta.shape
         self.problem, self.n, self.thin = problem, 0, max(1, -(-length * n_chains // SNAPSHOTS))
         self.beta_T = np.zeros((len(state.counts), K))
@@ -55,7 +55,7 @@ class Kept:
         self.shares: list[Array] = []
         self.effects: list[Array] = []
 
-    def add(self, state: State) -> None:
+    def add(self, state: ChainState) -> None:
         self.n += 1
         expected_topics(self.problem, state, self.beta_T)
         self.eta += state.eta

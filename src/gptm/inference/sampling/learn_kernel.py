@@ -5,11 +5,11 @@ import numpy as np
 from gptm.inference.contrasts import contrasts
 from gptm.inference.kernel_evidence import learn_parameters
 from gptm.inference.mean_solve import diagonalise, view_logits
-from gptm.inference.problem import Problem
-from gptm.inference.sampling.state import State
+from gptm.inference.problem import FitProblem
+from gptm.inference.sampling.state import ChainState
 
 
-def learn_kernel(problem: Problem, state: State) -> State:
+def learn_kernel(problem: FitProblem, state: ChainState) -> ChainState:
     """The kernel under which the present logits are most probable, F integrated out, at a mean variance of one.
 
     It is a point estimate: draws that are kept all have the same kernel.

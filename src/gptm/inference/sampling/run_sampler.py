@@ -16,12 +16,12 @@ from gptm.inference.mean_solve import (
     solve_means,
     view_logits,
 )
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.align import alignments
 from gptm.inference.sampling.chains import Chain, automatic_length, run_chains
 from gptm.inference.sampling.convergence import diagnostics_table, watched
 from gptm.inference.sampling.kept import Kept, mapped, stacked
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.sweeps import first_state
 from gptm.inference.start_point import Start
 
@@ -30,13 +30,13 @@ _NARROWEST = 1e-8  # variance of a logit
 
 
 def run_sampler(
-    problem: Problem,
+    problem: FitProblem,
     starts: list[Start],
     seeds: list[int],
     *,
     n_components: int,
     max_iter: int | None,
-    after_iteration: Callable[[int, State], bool],
+    after_iteration: Callable[[int, ChainState], bool],
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
     """The posterior by Gibbs sampling, one chain from each start, or from where a checkpoint has them."""
@@ -59,7 +59,7 @@ def run_sampler(
     return _summarised(problem, first.state, kept, list(first.trace), result.reason)
 
 
-def _only(problem: Problem, state: State) -> Kept:
+def _only(problem: FitProblem, state: ChainState) -> Kept:
     """The state itself, where a chain was interrupted before its first sweep."""
     kept = Kept(problem, state, 1, 1)
     kept.add(state)
@@ -67,7 +67,7 @@ def _only(problem: Problem, state: State) -> Kept:
 
 
 def _summarised(
-    problem: Problem, state: State, kept: list[Kept], trace: list[float], reason: Reason
+    problem: FitProblem, state: ChainState, kept: list[Kept], trace: list[float], reason: Reason
 ) -> Fitted:
     orders = alignments([one.beta_T for one in kept])
     turns = [_turn(order) for order in orders]

@@ -11,7 +11,7 @@ from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Operator
 
 
-class State(NamedTuple):
+class ChainState(NamedTuple):
     """Everything that a sweep changes. A sweep is a function of this, the data and the seed."""
 
     counts: Array  # (V, K padded) tokens of words in topics
