@@ -1,4 +1,4 @@
-"""Arguments of the library as the options of the command line that stand for them."""
+"""Messages of the library with the options of the command line in place of Python's arguments."""
 
 import re
 import shlex

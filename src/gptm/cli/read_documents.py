@@ -1,4 +1,4 @@
-"""From the reading options of the command line to documents, and what to say about them."""
+"""Read documents as the options of the command line say, and report problems with them."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ def read_training(
     kernel: Any,
     keep_texts: int,
 ) -> Any:
-    """The documents of a file, with progress and problems told; they must have what the kernel reads."""
+    """Read the documents of a file, show progress and problems, and check that the kernel's columns are there."""
     check_file(file)
     from gptm import files
     from gptm.corpus.words import Words
@@ -38,23 +38,23 @@ def read_training(
 
 
 def _check_kernel(kernel: Any, metadata: Any) -> None:
-    """Say that a column is not there with the name that was meant."""
+    """Raise an error if a column of the kernel is not there, with the name that was probably meant."""
     from gptm.files.table_columns import unknown_column
 
-    known = [] if metadata is None else list(metadata)
+    columns = [] if metadata is None else list(metadata)
     for name in kernel.column_names() if hasattr(kernel, "column_names") else ():
-        if name not in known:
-            raise unknown_column(name, known, "kernel")
+        if name not in columns:
+            raise unknown_column(name, columns, "kernel")
 
 
 def check_file(file: str) -> None:
-    """Say early that a file is not there: before libraries load."""
+    """Raise an error if a file is not there, before libraries load."""
     if file != "-" and not Path(file).exists():
         raise FileNotFoundError(2, "there is no such file", file)
 
 
 def tell_problems(session: Session, reading: Any, but: Sequence[str] = ()) -> None:
-    """Warn of what was wrong with a file, but for the kinds that others tell of."""
+    """Warn about what was wrong with a file, except for the kinds in `but`, which are reported elsewhere."""
     for problem in reading.problems:
         if problem.kind not in but:
             session.warn(problem)
@@ -67,7 +67,7 @@ def check_output(
     inputs: Sequence[str | None] = (),
     is_model: bool = False,
 ) -> None:
-    """Say that a file cannot be written, or must not be, before the work and not after it.
+    """Raise an error if a file cannot or must not be written, before the work and not after it.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ def check_output(
         raise UsageError(f"{path} is a folder; {option} expects a file.")
     if not os.access(folder, os.W_OK):
         raise UsageError(f"the folder {folder} cannot be written to; choose another {option}.")
-    for one in inputs:
-        if one is not None and _would_destroy(path, one):
+    for source in inputs:
+        if source is not None and _would_destroy(path, source):
             raise UsageError(
                 f"{option} expects a file that this command does not read; writing {path} would destroy the input "
-                f"{one}. Choose another name."
+                f"{source}. Choose another name."
             )
     if not is_model and _is_model(path):
         raise UsageError(
@@ -130,13 +130,13 @@ def check_table(
     from gptm.files.parquet import import_parquet
     from gptm.files.writer import WRITABLE
 
-    found = format or find_format(str(path))
-    if found not in WRITABLE:
+    table_format = format or find_format(str(path))
+    if table_format not in WRITABLE:
         raise UsageError(
-            f"--output expects a table's name, which ends in .csv, .tsv, .jsonl or .parquet, with .gz after it if you "
-            f"like; got one that ends in {suffix(str(path))!r}."
+            "--output expects a name that ends in .csv, .tsv, .jsonl or .parquet, perhaps followed by .gz; got one "
+            f"that ends in {suffix(str(path))!r}."
         )
-    if found == "parquet":
+    if table_format == "parquet":
         import_parquet()
 
 
@@ -159,9 +159,9 @@ def write_table(
     output: str | None,
     format: str | None = None,
     *,
-    what: str = "",
+    contents: str = "",
 ) -> bool:
-    """Write a table to a file, if one was named, and say so; its name says the format unless told.
+    """Write a table to a file, if one was named, and say so. Without `format` the file's name decides.
 
     If that fails, as on a full disk, the table goes to standard output: the work is not lost.
     """
@@ -175,5 +175,5 @@ def write_table(
         session.warn(f"{output} could not be written; the table is on standard output instead.")
         session.answer(frame, lambda: files.write_table(frame, sys.stdout, "csv"))
         raise
-    session.say(f"{what or f'{len(frame):,} rows'} in {output}")
+    session.say(f"wrote {contents or f'{len(frame):,} rows'} to {output}")
     return True
