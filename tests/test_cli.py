@@ -363,7 +363,7 @@ def test_warnings_are_single_lines(csv, tmp_path):
     (line,) = ok(*given, 8).stderr.splitlines()
     assert line.startswith("warning: the chain is short")
     assert "after 8 sweeps" in line
-    assert "For these pass --max-iter 32." in line
+    assert "For better bands pass --max-iter 32." in line
     assert "diagnostics_" not in line  # of which the command line knows nothing
 
 
@@ -845,7 +845,7 @@ def test_effects_at_dates_with_a_comma(tmp_path):
 
 def test_effects_at_what_is_no_date_or_number(dotted):
     text = failing(2, "effects", dotted, "--at", "date=soon")
-    assert "--at date expects dates, as in 2015-12-31 or 2015, or written %d.%m.%Y" in text
+    assert "--at date expects dates, for example 2015-12-31 or 2015, or written %d.%m.%Y" in text
     assert "'soon'" in text
     assert "--column" not in text
     text = failing(2, "effects", dotted, "--versus", "price=cheap")
@@ -869,7 +869,7 @@ def test_effects_show_dates_without_times_where_days_suffice(fitted):
 def test_effects_say_what_their_numbers_mean(fitted):
     result = ok("effects", fitted[0], "--term", "date", "--topic", 0)
     assert len(result.stdout.splitlines()) == 11
-    assert "logit above the average document" in result.stderr
+    assert "topic's logit, relative to the average document" in result.stderr
     assert "logit above the average" in ok("effects", "--help").stdout
     result = ok("effects", fitted[0], "--versus", "source=Leaf", "--topic", 0)
     assert "differences to" in result.stderr
@@ -1041,7 +1041,7 @@ def test_evaluate(csv, tmp_path):
     head, *rows = result.stdout.splitlines()
     assert head.split()[:4] == ["model", "perplexity_50", "perplexity_20", "perplexity_5"]
     assert [row.split()[0] for row in rows] == ["GPTM", "CTM"]
-    assert "against words only" in result.stderr
+    assert "compared with words only" in result.stderr
     found = json.loads(ok(*given, "--json").stdout)
     by_name = {row["model"]: row for row in found}
     assert by_name["GPTM"]["perplexity_5"] < by_name["CTM"]["perplexity_5"]

@@ -207,7 +207,7 @@ def test_pyldavis_says_what_is_wrong(model):
     needs("pyLDAvis")
     with pytest.raises(ValueError, match=r"(?s)training documents, 50 .* got 49 .*fitted to"):
         model.to_pyldavis(CORPUS[1:])
-    with pytest.raises(ValueError, match=r"(?s)training documents.*same order.*fit saw"):
+    with pytest.raises(ValueError, match=r"(?s)training documents.*same order.*fitted to"):
         model.to_pyldavis(CORPUS[::-1])
     with pytest.raises(ValueError, match="20 features"):
         model.to_pyldavis(Corpus(X[:, 1:]))
