@@ -374,7 +374,9 @@ def test_columns_can_be_named_by_number():
 
 
 def test_unknown_words_are_left_out_and_told():
-    with pytest.warns(UserWarning, match=r"does not have are left out: 'Tax', 'army'\. Words"):
+    with pytest.warns(
+        UserWarning, match=r"not in the vocabulary and are ignored: 'Tax', 'army'\. Spell"
+    ):
         model = fitted(CTM(K, seed_words={0: ["Tax", *words_of(OWN[0])], 1: ["army", "word01"]}))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)

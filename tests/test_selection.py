@@ -657,7 +657,9 @@ def test_kernels_by_position_are_refused(kernel, message, function):
     X, frame = drifting_documents()
     model = quick(kernel)
     subject = {"the model": model} if function == "compare" else model
-    with pytest.raises(ValueError, match="positions, which change") as caught:
+    with pytest.raises(
+        ValueError, match="position, which changes when documents are held out"
+    ) as caught:
         getattr(gptm, function)(subject, X, metadata=frame)
     assert caught.match(message)
 

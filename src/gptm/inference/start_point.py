@@ -20,7 +20,7 @@ class Start(NamedTuple):
 
     @classmethod
     def at(cls, problem: FitProblem, state: EmState, complete: bool = True) -> "Start":
-        """A start that knows the topics, not the tokens in them: these are taken to be even."""
+        """A start with topics only; all topics get the same number of tokens."""
         totals = np.asarray(problem.counts.sum(0)).ravel()
         size = totals.sum() / state.beta_T.shape[1]
         return cls(state, size * state.beta_T, first_urn(totals), complete)

@@ -101,7 +101,9 @@ def _positions(model: GPTM, of: str | None) -> Array:
     if of is not None:
         check_choice("of", of, ("means", "logits"))
     if of == "means" and not has_kernel:
-        raise ValueError("of='means' needs a kernel, but this model has none. Use of='logits'.")
+        raise ValueError(
+            "of='means' needs a kernel, but this model has no kernel. Use of='logits'."
+        )
     chosen = model.doc_means_ if has_kernel and of != "logits" else model.doc_logits_
     return np.asarray(chosen - chosen.mean(1, keepdims=True))
 

@@ -176,7 +176,7 @@ class LdaRun:
         return total
 
     def start(self) -> GibbsStart:
-        """What the run has found so far."""
+        """Topics and documents so far."""
         in_document = self._doc_topic[:, : self._shape[2]].astype(np.float64)
         lam = np.log(in_document + SPREAD)
         posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))

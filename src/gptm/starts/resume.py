@@ -1,4 +1,4 @@
-"""Where an inference begins that goes on from an earlier fit."""
+"""A start that continues an earlier fit."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from gptm.inference.start_point import Start
 
 
 def resume(problem: FitProblem, fitted: Fitted, n_components: int) -> Start:
-    """The state that the last fit left; documents start anew unless they are as many as then."""
+    """The state at the end of the last fit. Documents start again unless their number is the same."""
     if n_components != fitted.K:
         raise InputError(
-            f"warm_start goes on from {fitted.K} topics, but ",
+            f"warm_start continues with {fitted.K} topics, but ",
             Argument("n_components"),
             f" is now {n_components}. Set it back, or fit with ",
             Argument("warm_start", False),
@@ -30,7 +30,7 @@ def resume(problem: FitProblem, fitted: Fitted, n_components: int) -> Start:
         Sigma=fitted.Sigma if problem.learn_covariance else None,
         **_strength(problem, fitted),
     )
-    # The first iteration moves the topics, and so needs what the documents say of them.
+    # The first iteration updates the topics from the documents' statistics.
     return Start.at(problem, em.update_documents(problem, state))
 
 

@@ -1,4 +1,4 @@
-"""Where chains and EM start: topics, and where known the documents."""
+"""Where chains and EM start: topics, and from LDA runs also the documents."""
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -13,9 +13,9 @@ from gptm.starts.anchor_words import spectral_topics
 from gptm.starts.lda import LdaRun
 from gptm.starts.seed_words import grow, plant
 
-# Where tokens are few, single Gibbs runs differ much, and how well they fit the words tells which have missed a topic
-# (measured; the joint probability of words and their topics does not). Where tokens are many, runs differ less, and
-# sweeps are worth more than a choice.
+# With few tokens, single Gibbs runs differ much, and their fit to the words shows which have missed a topic (measured;
+# the joint probability of words and their topics does not). With many tokens, runs differ less, and more sweeps are
+# worth more than a choice.
 RUNS = 8  # to begin with; after each of two rounds the better half of them goes on, in the end the best
 MANY_TOKENS = 400_000  # beyond, there is one run
 WORK = 7e7  # tokens drawn in all runs,

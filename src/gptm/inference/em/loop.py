@@ -47,7 +47,9 @@ class EmState(NamedTuple):
     posterior: Posterior  # lam, nu2 (D, K)
     terms: Terms | None  # the kernel, where parameters of its own are learnt
     operator: Operator  # how to solve with it
-    seen: View | None  # lam as the kernel sees it; not kept while the next iteration makes its own
+    last_view: (
+        View | None
+    )  # lam as the kernel sees it; dropped before the next iteration makes its own
     means: Means  # q(F) and mu
     F: Array  # (D, K) document means
     statistics: Statistics | None  # of the last document step
@@ -59,7 +61,9 @@ class EmState(NamedTuple):
     @property
     def view(self) -> View:
         """lam as the kernel sees it."""
-        return view_logits(self.operator, self.posterior.lam) if self.seen is None else self.seen
+        if self.last_view is None:
+            return view_logits(self.operator, self.posterior.lam)
+        return self.last_view
 
     @property
     def components(self) -> Array:
@@ -88,7 +92,7 @@ def update_documents(problem: FitProblem, state: EmState) -> EmState:
         tally=problem.tally,
     )
     view = view_logits(state.operator, posterior.lam)
-    return state._replace(posterior=posterior, statistics=statistics, seen=view)
+    return state._replace(posterior=posterior, statistics=statistics, last_view=view)
 
 
 def update_means(problem: FitProblem, state: EmState, basis: Basis | None = None) -> EmState:
@@ -137,7 +141,7 @@ def _stronger(problem: FitProblem, state: EmState, ratio: float) -> EmState:
 
 
 def update_kernel(problem: FitProblem, state: EmState) -> EmState:
-    """Weights, length-scales and the like by their evidence: at every power of two, as they settle soon and cost."""
+    """Weights, length-scales and so on by their evidence, at iterations 2, 4, 8, ...: they settle early."""
     due = state.kernel_due or (state.iteration > 1 and state.iteration & (state.iteration - 1) == 0)
     if state.terms is None or not due or len(problem.origin) == 0:
         return state
@@ -148,7 +152,7 @@ def update_kernel(problem: FitProblem, state: EmState) -> EmState:
     return state._replace(
         terms=terms,
         operator=operator,
-        seen=view,
+        last_view=view,
         means=means,
         kernel_learnt=state.iteration,
         kernel_due=False,
@@ -187,7 +191,7 @@ def initial_state(
     B: Array | None = None,
     strength: float | None = None,
 ) -> EmState:
-    """The state before the first iteration, from topics and whatever else is known.
+    """The state before the first iteration, from topics and whatever else is given.
 
     Without Sigma the spread of the given posterior stands in for it; without B the kernel starts at b = 1,
     or, where its strength is learnt, with the same share of that spread as the noise.
@@ -229,10 +233,10 @@ def initial_state(
 
 
 def settle_strength(problem: FitProblem, state: EmState) -> EmState:
-    """Sigma and B as the documents of the start ask for, before the first of them moves.
+    """Sigma and B that fit the documents of the start, before any document moves.
 
-    A kernel that says nothing has no strength left then. With half of the spread, as at first, it would pull the
-    documents together for some iterations, and EM would end elsewhere than without it, and worse.
+    An irrelevant kernel then has no strength left. With half of the spread, as at first, it would pull the documents
+    together for some iterations, and EM would end in a worse optimum than without the kernel.
     """
     share = np.inf
     for _ in range(SETTLING):
@@ -267,7 +271,7 @@ def normalised(problem: FitProblem, state: EmState) -> EmState:
         return state
     terms, factor = state.terms.normalised()
     operator, view = terms.operator(state.operator), state.view
-    state = state._replace(terms=terms, operator=operator, seen=operator.view(view.Y, view))
+    state = state._replace(terms=terms, operator=operator, last_view=operator.view(view.Y, view))
     return _stronger(problem, state, factor)
 
 
@@ -301,7 +305,7 @@ def run(
         for iteration in range(len(bounds) + 1, max_iter + 1):
             if checkpoint.due():
                 _write(checkpoint, state, bounds)
-            state = state._replace(seen=None)  # two views at once would be memory for nothing
+            state = state._replace(last_view=None)  # two views at once would be memory for nothing
             state = advance(problem, state)
             bounds.append(state.bound)
             if after_iteration(iteration, state):
@@ -322,9 +326,9 @@ def _write(checkpoint: Checkpoint, state: EmState, bounds: list[float]) -> None:
 
 
 def state_tree(state: EmState) -> Tree:
-    """All of a state but what follows from the rest: the operator, and its view of the logits."""
+    """A state as a tree, without what can be rebuilt from it: the operator, and its view of the logits."""
     tree: dict[str, Any] = state._asdict()
-    del tree["operator"], tree["seen"]
+    del tree["operator"], tree["last_view"]
     tree["posterior"] = state.posterior._asdict()
     tree["terms"] = terms_tree(state.terms)
     tree["means"] = state.means._asdict() | {"basis": state.means.basis._asdict()}
@@ -338,12 +342,12 @@ def state_from(problem: FitProblem, tree: Tree) -> EmState:
         tree["means"],
         tree["statistics"],
     )
-    known = {
+    rebuilt = {
         "posterior": Posterior(**tree["posterior"]),
         "terms": terms,
         "operator": problem.operator if terms is None else terms.operator(),
-        "seen": None,
+        "last_view": None,
         "means": Means(**means | {"basis": Basis(**means["basis"])}),
         "statistics": None if statistics is None else Statistics(**statistics),
     }
-    return EmState(**tree | known)
+    return EmState(**tree | rebuilt)

@@ -20,7 +20,7 @@ def run_em(
     after_iteration: Callable[[int, loop.EmState], bool],
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """What EM leaves behind, from a state or from where a checkpoint is: point estimates, and no draws."""
+    """The model that EM finds, from a state or a checkpoint; its topics are point estimates, and there are no draws."""
     result = loop.run(
         problem,
         state,

@@ -1,7 +1,7 @@
-"""Chains: stages of doubling length, each of which keeps its own draws, until enough of them are independent.
+"""Chains: stages of doubling length, until enough draws are independent.
 
-A stage begins where the last one ended, with the kernel learnt anew; what was drawn before is forgotten. So the draws
-that count are those of the second half of a run, whenever it ends.
+A stage begins where the last one ended, with the kernel learnt again, and keeps only its own draws. So the draws that
+count are those of the second half of a run, whenever it ends.
 """
 
 import threading
@@ -30,7 +30,7 @@ SWEEPS = (200, 2000)  # not fewer or more sweeps than that
 
 
 class Chain(NamedTuple):
-    """One run: where it is, and what it has kept."""
+    """One chain: its state, and the draws that it has kept."""
 
     seed: int
     state: ChainState
@@ -39,7 +39,7 @@ class Chain(NamedTuple):
 
 
 class ChainsResult(NamedTuple):
-    """All runs, and why they ended."""
+    """All chains, and why they ended."""
 
     chains: list[Chain]
     reason: Reason
@@ -77,9 +77,10 @@ def run_chains(
     after_sweep: Callable[[int, ChainState], bool],
     checkpoint: Checkpoint,
 ) -> ChainsResult:
-    """Run until `target` draws are as good as independent, `max_iter` sweeps at most.
+    """Run until there are `target` effective draws, for at most `max_iter` sweeps.
 
-    `after_sweep(number, state)` of the first chain ends all when it returns True. Ctrl-C leaves what there is.
+    All chains end when `after_sweep(number, state)` of the first chain returns True. After Ctrl-C the result has the
+    draws so far.
     """
     reason: Reason = "max_iter"
     resumed = _Position.read(problem, checkpoint)
@@ -110,15 +111,15 @@ def run_chains(
     return ChainsResult(chains, reason)
 
 
-def _run_all(problem: FitProblem, runs: list["_Stage"], kept: Callable[[], None]) -> None:
+def _run_all(problem: FitProblem, runs: list["_Stage"], keep: Callable[[], None]) -> None:
     """A stage of all chains: one with all threads, or side by side."""
     if len(runs) == 1:
-        runs[0].run(lambda: None, kept)
+        runs[0].run(lambda: None, keep)
         return
     alone = problem.with_jobs(1)
     for run in runs:
         run.problem = alone
-    ordered_map(lambda run, check: run.run(check, kept), runs, problem.n_jobs)
+    ordered_map(lambda run, check: run.run(check, keep), runs, problem.n_jobs)
 
 
 def _with_kernel(problem: FitProblem, chains: list[Chain]) -> list[Chain]:
@@ -128,16 +129,16 @@ def _with_kernel(problem: FitProblem, chains: list[Chain]) -> list[Chain]:
         return chains
     factor = new.strength / old.strength
     return [
-        one._replace(
-            state=one.state._replace(
+        chain._replace(
+            state=chain.state._replace(
                 terms=new.terms,
                 operator=new.operator,
                 parts=(),  # they are of the old kernel
-                B=factor * one.state.B,
-                strength=factor * one.state.strength,
+                B=factor * chain.state.B,
+                strength=factor * chain.state.strength,
             )
         )
-        for one in chains
+        for chain in chains
     ]
 
 
@@ -206,21 +207,21 @@ def _after(runs: list[_Stage], before: list[Chain]) -> list[Chain]:
     Draws of all chains are of one stage, as they are of one kernel; a chain that has none then is left out.
     """
     fewest = min(run.drawn for run in runs)
-    short = any(one.kept is not None and 4 * fewest < one.kept.n for one in before)
+    short = any(chain.kept is not None and 4 * fewest < chain.kept.n for chain in before)
     chains = [
         Chain(
             run.seed,
-            one.state if short else run.state,
-            one.kept if short else run.kept,
-            (*one.trace, *run.trace),
+            chain.state if short else run.state,
+            chain.kept if short else run.kept,
+            (*chain.trace, *run.trace),
         )
-        for run, one in zip(runs, before, strict=True)
+        for run, chain in zip(runs, before, strict=True)
     ]
-    return [one for one in chains if one.kept is not None] or chains[:1]
+    return [chain for chain in chains if chain.kept is not None] or chains[:1]
 
 
 class _Position(NamedTuple):
-    """Where all chains are: what a checkpoint holds of them."""
+    """The progress of all chains, as a checkpoint stores it."""
 
     stage: int
     before: list[Chain]  # where the stage began

@@ -1,6 +1,6 @@
-"""Covariances of logits: S of what documents have for themselves, B of what the kernel says.
+"""Covariances of logits: S of the documents' own part, B of the kernel's part.
 
-Both have inverse Wishart priors, whose weight is that of a few documents, and are drawn given all else.
+Both have inverse Wishart priors, which weigh as much as a few documents, and are drawn given all else.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ SCALE = 0.5  # their mean variance
 
 
 def residuals(state: ChainState) -> Array:
-    """(D, p) what documents have for themselves."""
+    """(D, p) the documents' own part of the logits."""
     return np.asarray(state.eta @ contrasts(state.K) - state.mu - state.F)
 
 
@@ -33,7 +33,7 @@ def draw_covariances(
     shared = kernel and problem.coregionalization == "shared"
     S = state.S
     if problem.learn_covariance:
-        if shared:  # the kernel's weights vary as b S, and so say of S what documents do
+        if shared:  # the kernel's weights vary as b S, and so inform S as documents do
             squares, n = squares + state.energy / state.strength, n + state.dimension
         S = inverse_wishart(prior_scale(p) + squares, p + DEGREES + n, rng)
     state = state._replace(S=S)

@@ -64,5 +64,5 @@ def draw_documents(problem: FitProblem, state: ChainState, rng: np.random.Genera
     total = np.zeros((V, _hot.padded(K)))
     for tally, _ in parts:
         total += tally
-    shares = np.sum([one for _, one in parts], axis=0) / max(D, 1)
+    shares = np.sum([summed for _, summed in parts], axis=0) / max(D, 1)
     return state._replace(counts=total, eta=eta, shares=shares, fit=float(fits.sum()))

@@ -1,8 +1,8 @@
 """Topics, and the Dirichlet prior that they share: beta_k ~ Dirichlet(tau m), tau and m learnt.
 
-Words differ in frequency by orders of magnitude, and so does what a topic is likely to say of them before any token
-is seen. A symmetric prior is too flat for that, one in proportion to the corpus too sharp; either bends the effects of
-side information (docs/model.md).
+Frequencies of words differ by orders of magnitude, and so should the prior probabilities of words in topics. A
+symmetric prior is too flat for that, and one in proportion to the corpus too sharp; both bias the effects of side
+information (docs/model.md).
 """
 
 from collections.abc import Callable

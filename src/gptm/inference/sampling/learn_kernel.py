@@ -19,8 +19,8 @@ def learn_kernel(problem: FitProblem, state: ChainState) -> ChainState:
     view = view_logits(state.operator, state.eta @ contrasts(state.K))
     mu = None if problem.fit_mean else np.zeros(state.K - 1)
     basis = diagonalise(state.S, state.B)
-    found = learn_parameters(state.terms, state.operator, view, mu, basis, problem.origin)
-    terms, factor = found.terms.normalised()
+    learnt = learn_parameters(state.terms, state.operator, view, mu, basis, problem.origin)
+    terms, factor = learnt.terms.normalised()
     strength, B = state.strength * factor, state.B * factor
     # Made from the terms alone: a chain that is taken up again from a checkpoint has no other.
     return state._replace(terms=terms, operator=terms.operator(), B=B, strength=strength)

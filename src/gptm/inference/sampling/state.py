@@ -1,4 +1,4 @@
-"""What a chain holds after a sweep."""
+"""The state of a chain after a sweep."""
 
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ class ChainState(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """What traces show, under the name that it has in EM, for callbacks."""
+        """The value that traces show, under the same name as in EM, for callbacks."""
         return self.log_density
 
     @property

@@ -26,7 +26,7 @@ Step = Callable[[FitProblem, ChainState, np.random.Generator], ChainState]
 
 
 def measure_density(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
-    """log p(words | logits, topics) + log p(logits | means, covariances): what a chain's trace shows.
+    """log p(words | logits, topics) + log p(logits | means, covariances): the trace of a chain.
 
     The words' part is that of the logits before the sweep, which comes for free.
     """
@@ -50,7 +50,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def sweep(problem: FitProblem, state: ChainState, seed: int) -> ChainState:
-    """The state after one pass over the steps; the seed and the number of the sweep say which random numbers it has."""
+    """The state after one pass over the steps; the seed and the number of the sweep determine its random numbers."""
     state = state._replace(sweep=state.sweep + 1)
     rng = np.random.default_rng([seed, state.sweep])
     for step in STEPS:

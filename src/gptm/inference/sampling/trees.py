@@ -24,7 +24,7 @@ def part_from(tree: Tree) -> Part:
 
 
 def state_tree(state: ChainState) -> Tree:
-    """All of a state but what follows from the rest: the operator, and the topics, which a sweep begins with."""
+    """A state as a tree, without the operator, which is rebuilt, and the topics, which a sweep draws first."""
     tree: dict[str, Any] = state._asdict()
     del tree["operator"], tree["beta_T"]
     tree["urn"] = state.urn._asdict()
@@ -38,7 +38,7 @@ def state_from(problem: FitProblem, tree: Tree) -> ChainState:
     K = tree["eta"].shape[1]
     counts = _hot.padded_zeros(len(tree["counts"]), K)  # in memory as loops read them
     counts[:] = tree["counts"]
-    known = {
+    rebuilt = {
         "counts": counts,
         "beta_T": np.empty((0, 0), dtype=np.float32),
         "urn": Urn(**tree["urn"]),
@@ -46,7 +46,7 @@ def state_from(problem: FitProblem, tree: Tree) -> ChainState:
         "terms": terms,
         "operator": problem.operator if terms is None else terms.operator(),
     }
-    return ChainState(**tree | known)
+    return ChainState(**tree | rebuilt)
 
 
 def kept_tree(kept: Kept | None) -> Tree | None:
