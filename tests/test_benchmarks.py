@@ -404,7 +404,9 @@ class TestReport:
 class TestCommandLine:
     def test_names_that_are_not_there_are_refused(self, capsys):
         assert main(["--cases", "quarter-21"]) == 2
-        assert "there is no case 'quarter-21'; expected some of dif100-3," in capsys.readouterr().err
+        assert (
+            "there is no case 'quarter-21'; expected some of dif100-3," in capsys.readouterr().err
+        )
         with pytest.raises(ValueError, match="there is no library 'lda'"):
             chosen("lda", LIBRARIES, "library")
 

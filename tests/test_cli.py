@@ -696,7 +696,7 @@ def test_an_interrupted_fit_does_not_replace_a_model(csv, fitted, monkeypatch, t
         return self
 
     monkeypatch.setattr(gptm.GPTM, "fit", interrupted)
-    assert "stays as it was" in failing(130, "fit", csv, "-t", 2, "--max-iter", 3, "-o", path)
+    assert "is unchanged" in failing(130, "fit", csv, "-t", 2, "--max-iter", 3, "-o", path)
     assert path.read_bytes() == before
 
 

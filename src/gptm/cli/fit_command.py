@@ -64,14 +64,14 @@ def fit(
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            help="File that keeps the work under way. After a crash the same command goes on from there.",
+            help="File that stores the progress of the fit. After a crash, the same command continues from there.",
             show_default="OUTPUT.checkpoint",
             rich_help_panel=_WORK,
         ),
     ] = None,
     no_checkpoint: Annotated[
         bool,
-        typer.Option("--no-checkpoint", help="Keep no such file.", rich_help_panel=_WORK),
+        typer.Option("--no-checkpoint", help="Do not write a checkpoint.", rich_help_panel=_WORK),
     ] = False,
     restart: Annotated[
         bool,
@@ -115,7 +115,7 @@ def fit(
     if terminated and interrupted:
         raise Terminated
     if interrupted and kept is not None and Path(target).exists():
-        session.say(f"\ninterrupted: {target} stays as it was. The same command goes on.")
+        session.say(f"\ninterrupted: {target} is unchanged. Run the same command to continue.")
         return INTERRUPTED
     _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]

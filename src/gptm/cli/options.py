@@ -18,7 +18,7 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet", "lines", "folder", "mtx", "ldac", "
 
 
 def complete_kernel(incomplete: str) -> Iterator[str]:
-    """Kernels that go on from the last word of a formula."""
+    """Kernels that complete the last word of a formula."""
     from gptm.kernels.formula import kernel_names
 
     start = max(incomplete.rfind(mark) for mark in "+*( ") + 1

@@ -18,7 +18,7 @@ _NOTHING_TO_COMPARE = (
 Checkpoint = Annotated[
     str | None,
     typer.Option(
-        help="File that keeps scores of the fits that are done. The same command does the others only.",
+        help="File that stores the scores of finished fits. The same command then runs only the others.",
         show_default="FILE.scores",
     ),
 ]

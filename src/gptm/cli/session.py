@@ -25,7 +25,7 @@ _OF_NO_INTEREST = (DeprecationWarning, PendingDeprecationWarning, FutureWarning,
 
 
 class Terminated(BaseException):
-    """The system asked the process to end, and what could be kept is kept."""
+    """The system ended the process; its progress is in the checkpoint, if there is one."""
 
 
 class UsageError(Exception):
@@ -78,7 +78,7 @@ class Session:
 
 @contextmanager
 def terminating(kept: bool) -> Iterator[list[int]]:
-    """Inside the block SIGTERM ends a fit; whether it came is in the list that the block gets.
+    """Inside the block SIGTERM ends a fit, and is then in the list that the block gets.
 
     A fit whose work is `kept` in a checkpoint ends after the next sweep, any other at once, as with Ctrl-C.
     """
@@ -114,7 +114,7 @@ def run(session: Session, function: Callable[[], int | None]) -> int:
         _error(session, "interrupted; nothing was saved.")
         return INTERRUPTED
     except Terminated:
-        _error(session, "terminated. The same command goes on where a checkpoint was kept.")
+        _error(session, "terminated. If there is a checkpoint, the same command continues from it.")
         return TERMINATED
     except BrokenPipeError:  # the reader, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -144,7 +144,7 @@ class Explanation:
         return np.asarray(sum(self._at_documents(term, rows) for term in range(len(self.bounds))))
 
     def _trust(self, near: Array) -> Array:
-        """(n, 1) how much what is left for the documents near a place counts, by how many they are."""
+        """(n, 1) weight of the residual proportions of the documents near a place: more documents count more."""
         squares = (_normalised(near) ** 2).sum(
             1, keepdims=True
         )  # one over their number, if all are as near

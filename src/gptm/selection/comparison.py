@@ -56,8 +56,8 @@ def compare(
     observed, random_state, n_jobs, verbose
         As in `cross_validate`. Models that have a `random_state` keep it.
     checkpoint : path, optional
-        A file that keeps the scores of fits that are done. The same call after a crash or Ctrl-C does the others only;
-        the file is removed when all are done.
+        A file that stores the scores of finished fits. After a crash or Ctrl-C, the same call runs only the others.
+        The file is removed when all are done.
 
     Returns
     -------

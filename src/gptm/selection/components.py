@@ -44,8 +44,8 @@ def search_components(
     observed : float, default=0.5
         Share of a held-out document's words that the model sees.
     checkpoint : path, optional
-        A file that keeps the scores of fits that are done. The same call after a crash or Ctrl-C does the others only;
-        the file is removed when all are done.
+        A file that stores the scores of finished fits. After a crash or Ctrl-C, the same call runs only the others.
+        The file is removed when all are done.
 
     Returns
     -------

@@ -91,7 +91,7 @@ class LdaRun:
         return self._sweeps
 
     def tree(self) -> Tree:
-        """What a run that was made in the same way needs to go on from here."""
+        """What a run with the same arguments needs to continue from here."""
         return {
             "topics": self._topics,
             "urn": self.urn._asdict(),

@@ -81,9 +81,9 @@ def make_start(
 
 
 class _Contest:
-    """Gibbs runs of which the better half goes on after each round, and the best one in the end.
+    """Gibbs runs; after each round the better half continues, and in the end the best one.
 
-    It is the same with a kernel and without.
+    The kernel plays no part here.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class _Contest:
         self.runs: list[LdaRun] = []
 
     def start(self) -> Start:
-        """What the best run has come to."""
+        """The start from the best run."""
         best, complete = self.winner()
         ended = best.start()
         beta_T = _floored(update_beta(ended.word_topic, self.problem.prior))

@@ -55,7 +55,7 @@ def automatic_length(counts: csr_matrix, K: int) -> int:
 
 
 def stages(max_iter: int) -> list[int]:
-    """Lengths of the stages: as long as all before it, but for the first.
+    """Lengths of the stages. Each is as long as all stages before it, except for the first.
 
     >>> stages(100)
     [13, 12, 25, 50]
