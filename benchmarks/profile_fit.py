@@ -18,8 +18,8 @@ from gptm.starts import lda as gibbs
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[1] / "shared" / "data"
 PARTS = {
-    "Gibbs sweeps": (gibbs.Chain, "sweep"),
-    "likelihood of the runs": (gibbs.Chain, "fit"),
+    "Gibbs sweeps": (gibbs.LdaRun, "sweep"),
+    "likelihood of the runs": (gibbs.LdaRun, "fit"),
     "rest of the start": (model, "make_start"),
     "documents": (em, "infer_documents"),
     "topics": (mstep, "update_beta"),

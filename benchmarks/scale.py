@@ -180,7 +180,7 @@ def main():
     parser.add_argument("case", nargs="*", help="names of cases; all by default")
     parser.add_argument("--data", default="../shared/data", help="folder with the corpora")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
+    parser.add_argument("--again", action="store_true", help="measure again what has been measured")
     parser.add_argument("--alone", action="store_true", help="run in this process, print JSON")
     options = parser.parse_args()
     if options.alone:

@@ -72,7 +72,7 @@ CASES = {
 
 
 def read(folder, name):
-    """Texts and a table of what is known of them."""
+    """Texts and a table of their metadata."""
     source, _, shuffled = name.partition(" ")
     source = {"debian": "debian_sources"}.get(source, source)
     with gzip.open(Path(folder) / f"{source}.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -88,7 +88,7 @@ def read(folder, name):
         docs = [docs[i] for i in np.sort(rng.permutation(len(docs))[:6000])]
     frame = pd.DataFrame(docs).drop(columns="text")
     if "links" in frame:
-        frame["links"] = [one if isinstance(one, list) else [] for one in frame["links"]]
+        frame["links"] = [links if isinstance(links, list) else [] for links in frame["links"]]
     if "date" in frame:
         frame["date"] = pd.to_datetime(frame["date"], errors="coerce", format="mixed")
     if shuffled:
@@ -110,9 +110,9 @@ def split(texts, seed):
 
 def labels_known(frame, train):
     """The table with the labels of held-out documents taken away, as must-link must not see them."""
-    known = np.zeros(len(frame), dtype=bool)
-    known[train] = True
-    return frame.assign(label=frame["label"].where(known))
+    in_training = np.zeros(len(frame), dtype=bool)
+    in_training[train] = True
+    return frame.assign(label=frame["label"].where(in_training))
 
 
 def scored(model, X, frame, train, test):
@@ -187,7 +187,7 @@ def main():
     parser.add_argument("--data", required=True, help="folder with the corpora")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--inference", choices=["sampling", "variational"], default="sampling")
-    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
+    parser.add_argument("--again", action="store_true", help="measure again what has been measured")
     parser.add_argument("cases", nargs="*", help=", ".join(CASES))
     options = parser.parse_args()
     store = Store(RESULTS / f"side_information_{options.inference}.jsonl")

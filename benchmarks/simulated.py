@@ -33,7 +33,7 @@ N_NEW = 500
 def simulator():
     """The module that draws corpora."""
     if not (SHARED / "simulate.py").exists():
-        sys.exit(f"there is no simulator at {SHARED}; it comes with the shared folder.")
+        sys.exit(f"there is no file {SHARED / 'simulate.py'}, which draws the corpora.")
     sys.path.insert(0, str(SHARED))
     import simulate
 
@@ -91,17 +91,17 @@ def new_documents(truth, n_words, rng):
 
 def judge_proportions(model, order, truth, seed):
     """Coverage of 90 % intervals of theta, and the slope of true on estimated theta, by length of new documents."""
-    rng, found = np.random.default_rng(seed), {}
+    rng, scores = np.random.default_rng(seed), {}
     for n_words in NEW_LENGTHS:
         X, frame, theta = new_documents(truth, n_words, rng)
         mean, ends = model.transform(X, metadata=frame, quantiles=(0.05, 0.95))
         mean, low, high = mean[:, order], ends[0][:, order], ends[1][:, order]
         away = mean - mean.mean(0)
-        found[f"theta_held_{n_words}"] = held(theta, low, high)
-        found[f"theta_slope_{n_words}"] = float(
+        scores[f"theta_held_{n_words}"] = held(theta, low, high)
+        scores[f"theta_slope_{n_words}"] = float(
             (away * (theta - theta.mean(0))).sum() / (away**2).sum()
         )
-    return found
+    return scores
 
 
 def prior_means(truth):
@@ -134,7 +134,7 @@ def judge(seed, n_words, options):
     )
     row |= judge_effects(model, order, truth) | judge_proportions(model, order, truth, seed)
     if model.diagnostics_ is not None:
-        row |= {f"ess_{one.quantity}": one.ess for one in model.diagnostics_.itertuples()}
+        row |= {f"ess_{line.quantity}": line.ess for line in model.diagnostics_.itertuples()}
     return row
 
 
@@ -145,7 +145,7 @@ def main():
     parser.add_argument("--words", type=int, nargs="+", default=[120, 40])
     parser.add_argument("--inference", default="sampling")
     parser.add_argument("--chains", type=int, default=1)
-    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
+    parser.add_argument("--again", action="store_true", help="measure again what has been measured")
     chosen = parser.parse_args()
     options = {"inference": chosen.inference, "n_chains": chosen.chains}
     store = Store(RESULTS)

@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         page = reproduce(options.out, settings, options.only, _silent if options.quiet else _say)
     except KeyboardInterrupt:
-        _say("Interrupted. What is done is kept; the same command goes on from there.")
+        _say("Interrupted. Finished jobs are kept; the same command continues from there.")
         return INTERRUPTED
     except (ValueError, OSError, ImportError) as error:
         notes = getattr(error, "__notes__", ())
@@ -37,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m experiments",
         description="Runs the paper's experiments again and writes tables, figures and a page. "
-        "Goes on where the last run stopped.",
+        "Continues where the last run stopped.",
     )
     parser.add_argument(
         "--data",
@@ -58,20 +58,20 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAMES",
         type=_names,
         default=list(catalogue.NAMES),
-        help=f"some experiments, with commas between: {','.join(catalogue.NAMES)} (default: all)",
+        help=f"some experiments, separated by commas: {','.join(catalogue.NAMES)} (default: all)",
     )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="few documents, folds and values, for a first look; the numbers mean little",
+        help="few documents, folds and values, for a first look; do not rely on the numbers",
     )
-    parser.add_argument("--seed", type=int, default=0, help="(default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: %(default)s)")
     parser.add_argument(
         "--jobs",
         "-j",
         type=int,
         default=-1,
-        help="processes; only times depend on it (default: all cores)",
+        help="number of processes; results do not depend on it (default: all cores)",
     )
     parser.add_argument("--quiet", "-q", action="store_true", help="print nothing but the page")
     return parser

@@ -13,7 +13,7 @@ import naive
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm.corpus.metadata import as_frame
-from gptm.starts.lda import Chain
+from gptm.starts.lda import LdaRun
 
 MODELS = {
     "CTM": CTM(2),
@@ -27,12 +27,12 @@ MODELS = {
 @pytest.fixture(autouse=True)
 def short_starts(monkeypatch):
     """Starts of few sweeps: where they lead is told elsewhere."""
-    sweep_to = Chain.sweep_to
+    sweep_to = LdaRun.sweep_to
 
     def a_few(self, n, *others):
         return sweep_to(self, min(n, self.sweeps + 5), *others)
 
-    monkeypatch.setattr(Chain, "sweep_to", a_few)
+    monkeypatch.setattr(LdaRun, "sweep_to", a_few)
 
 
 @pytest.fixture(params=MODELS.values(), ids=MODELS)

@@ -404,8 +404,10 @@ class TestReport:
 class TestCommandLine:
     def test_names_that_are_not_there_are_refused(self, capsys):
         assert main(["--cases", "quarter-21"]) == 2
-        assert "no case is called 'quarter-21'. There are: dif100-3," in capsys.readouterr().err
-        with pytest.raises(ValueError, match="no library is called 'lda'"):
+        assert (
+            "there is no case 'quarter-21'; expected some of dif100-3," in capsys.readouterr().err
+        )
+        with pytest.raises(ValueError, match="there is no library 'lda'"):
             chosen("lda", LIBRARIES, "library")
 
     def test_missing_data_end_it_with_the_reason(self, tmp_path, capsys):

@@ -102,7 +102,7 @@ def test_an_interrupt_leaves_a_checkpoint(tmp_path):
             raise KeyboardInterrupt
 
     model = FITS["sampling"]().set_params(callback=interrupt)
-    with pytest.warns(UserWarning, match="same checkpoint goes on"):
+    with pytest.warns(UserWarning, match="same checkpoint continues"):
         model.fit(COUNTS, metadata=METADATA, checkpoint=path)
     assert model.stop_reason_ == "interrupt"
     same(fit(FITS["sampling"](), path), expected)

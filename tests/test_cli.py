@@ -363,7 +363,7 @@ def test_warnings_are_single_lines(csv, tmp_path):
     (line,) = ok(*given, 8).stderr.splitlines()
     assert line.startswith("warning: the chain is short")
     assert "after 8 sweeps" in line
-    assert "For these pass --max-iter 32." in line
+    assert "For better bands pass --max-iter 32." in line
     assert "diagnostics_" not in line  # of which the command line knows nothing
 
 
@@ -696,7 +696,7 @@ def test_an_interrupted_fit_does_not_replace_a_model(csv, fitted, monkeypatch, t
         return self
 
     monkeypatch.setattr(gptm.GPTM, "fit", interrupted)
-    assert "stays as it was" in failing(130, "fit", csv, "-t", 2, "--max-iter", 3, "-o", path)
+    assert "is unchanged" in failing(130, "fit", csv, "-t", 2, "--max-iter", 3, "-o", path)
     assert path.read_bytes() == before
 
 
@@ -799,8 +799,8 @@ def test_a_name_with_a_comma_is_one_name(tmp_path):
 def test_effects_at_a_name_that_was_never_seen(fitted):
     result = ok("effects", fitted[0], "--term", "source", "--at", "source=nyt,Leaf")
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
-    assert "'nyt' was never seen in training" in line
-    assert "known are 'Leaf', 'Bean'" in line or "known are 'Bean', 'Leaf'" in line
+    assert "'nyt' was not seen in training" in line
+    assert re.search("Levels seen in training: ('Leaf', 'Bean'|'Bean', 'Leaf')", line)
 
 
 @pytest.fixture(scope="module")
@@ -845,7 +845,7 @@ def test_effects_at_dates_with_a_comma(tmp_path):
 
 def test_effects_at_what_is_no_date_or_number(dotted):
     text = failing(2, "effects", dotted, "--at", "date=soon")
-    assert "--at date expects dates, as in 2015-12-31 or 2015, or written %d.%m.%Y" in text
+    assert "--at date expects dates, for example 2015-12-31 or 2015, or written %d.%m.%Y" in text
     assert "'soon'" in text
     assert "--column" not in text
     text = failing(2, "effects", dotted, "--versus", "price=cheap")
@@ -869,7 +869,7 @@ def test_effects_show_dates_without_times_where_days_suffice(fitted):
 def test_effects_say_what_their_numbers_mean(fitted):
     result = ok("effects", fitted[0], "--term", "date", "--topic", 0)
     assert len(result.stdout.splitlines()) == 11
-    assert "logit above the average document" in result.stderr
+    assert "topic's logit, relative to the average document" in result.stderr
     assert "logit above the average" in ok("effects", "--help").stdout
     result = ok("effects", fitted[0], "--versus", "source=Leaf", "--topic", 0)
     assert "differences to" in result.stderr
@@ -966,7 +966,7 @@ def test_transform_knows_levels_that_are_numbers(tmp_path):
     frame[:4].assign(room=[0, 1, None, 8]).to_csv(path, index=False)
     told = ok("transform", model, path, "-q").stderr
     assert "1 of 4 documents have a room never seen in training: '8'." in told
-    assert "known are '0', '1', '2'" in told
+    assert "Levels seen in training: '0', '1', '2'" in told
 
 
 def test_transform_with_another_text_column(fitted, tmp_path):
@@ -1007,12 +1007,14 @@ def test_transform_lines_and_folders(fitted, tmp_path):
     path.write_text(lines, encoding="utf-8")
     result = ok("transform", fitted[0], path)
     assert "the text is taken from 'text'" in result.stderr
-    assert "none arrived with these 2 documents; they fall back to the prior." in result.stderr
+    assert (
+        "these 2 documents came without any; the kernel falls back to the prior." in result.stderr
+    )
     assert "metadata=" not in result.stderr
     assert len(result.stdout.splitlines()) == 3
     asked = ok("transform", fitted[0], path, "--missing-columns", "prior")
     assert asked.stdout == result.stdout
-    assert "none arrived" not in asked.stderr
+    assert "came without any" not in asked.stderr
     piped = ok("transform", fitted[0], "-", "--format", "lines", stdin=lines)
     assert piped.stdout == result.stdout
     folder = tmp_path / "texts"
@@ -1039,7 +1041,7 @@ def test_evaluate(csv, tmp_path):
     head, *rows = result.stdout.splitlines()
     assert head.split()[:4] == ["model", "perplexity_50", "perplexity_20", "perplexity_5"]
     assert [row.split()[0] for row in rows] == ["GPTM", "CTM"]
-    assert "against words only" in result.stderr
+    assert "compared with words only" in result.stderr
     found = json.loads(ok(*given, "--json").stdout)
     by_name = {row["model"]: row for row in found}
     assert by_name["GPTM"]["perplexity_5"] < by_name["CTM"]["perplexity_5"]

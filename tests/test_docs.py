@@ -1,5 +1,6 @@
 """The README and the docs: their examples run as written, their links lead somewhere, their lines are short."""
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -72,6 +73,29 @@ def test_lines_are_short(page):
 def test_english_is_plain(page):
     text = " ".join(line for _, line in prose(page)).lower()
     assert [phrase for phrase in STRANGE if phrase in text] == []
+
+
+def texts(path):
+    """Docstrings and messages of a module, each on one line."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield " ".join(node.value.lower().split())
+
+
+@pytest.mark.parametrize(
+    "room", sorted(path.name for path in (ROOT / "src" / "gptm").iterdir() if path.name != "files")
+)
+def test_english_of_messages_is_plain(room):
+    path = ROOT / "src" / "gptm" / room
+    modules = path.rglob("*.py") if path.is_dir() else [path] if path.suffix == ".py" else []
+    strange = {
+        (module.name, phrase)
+        for module in modules
+        for text in texts(module)
+        for phrase in STRANGE
+        if phrase in text
+    }
+    assert strange == set()
 
 
 @every_page

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import gptm
 from gptm import CTM, GPTM
 from gptm import kernels as k
-from gptm.effects.column_values import tell_unseen, unseen_levels
+from gptm.effects.column_values import unseen_levels, warn_unseen
 from gptm.inference.contrasts import contrasts, to_contrasts
 from gptm.kernels import Documents
 from gptm.kernels.weighted_terms import terms_of
@@ -429,7 +429,9 @@ def test_levels_come_in_any_container(model, several):
 
 
 def test_a_level_never_seen_is_told(model):
-    with pytest.warns(UserWarning, match="g 'B' was never seen in training.*known are 'a', 'b'"):
+    with pytest.warns(
+        UserWarning, match="g 'B' was not seen in training.*Levels seen in training: 'a', 'b'"
+    ):
         model.effects("g", at=["a", "B"])
     with pytest.warns(UserWarning, match="g 'nobody'"):
         model.effects("g", at="a", versus="nobody")
@@ -450,8 +452,8 @@ def test_levels_that_are_no_names_are_known_by_what_they_are_called(column, know
     for kernel in (k.Categorical("x"), k.Categorical("x") * k.RBF("t", length_scale=9.0)):
         bound = kernel.bind(Documents(D, frame))
         assert unseen_levels(bound, pd.DataFrame({"x": known, "t": 1.0})) == []
-        with pytest.warns(UserWarning, match=f"x {name} was never seen in training"):
-            tell_unseen(bound, pd.DataFrame({"x": [*known, new], "t": 1.0}))
+        with pytest.warns(UserWarning, match=f"x {name} was not seen in training"):
+            warn_unseen(bound, pd.DataFrame({"x": [*known, new], "t": 1.0}))
 
 
 def test_a_label_that_stands_for_none_is_not_an_unseen_level():
@@ -652,7 +654,7 @@ def test_bad_questions_are_answered_clearly(model, question, message):
     [
         ({"topic": []}, "topic"),
         ({"topic": 1.0}, "topic must be a number"),
-        ({"at": {}}, "^at must hold values"),
+        ({"at": {}}, "^at must have values"),
     ],
 )
 def test_empty_and_odd_questions_are_answered_clearly(model, question, message):

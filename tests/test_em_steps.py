@@ -26,7 +26,7 @@ from gptm.inference.mean_solve import (
     solve_means,
     view_logits,
 )
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.operators import Additive, Block, Diagonal, Features, Operator, Spectral, pointing
 from gptm.operators.factor import decompose
 
@@ -35,7 +35,7 @@ seeds = st.integers(0, 10**6)
 
 
 class Mode(NamedTuple):
-    """The choices of `Problem`. Nothing of the kernel is learnt where F is a point (maths 4)."""
+    """The choices of `FitProblem`. Nothing of the kernel is learnt where F is a point (maths 4)."""
 
     inference: str
     coregionalization: str
@@ -122,7 +122,7 @@ class Case:
 def make_problem(mode, X, Kxx, smoothing=0.02, n_jobs=1):
     operator = Kxx if isinstance(Kxx, Operator) else Spectral.from_dense(Kxx)
     counts = X if isinstance(X, csr_matrix) else csr_matrix(X)
-    return Problem(counts, operator, smoothing=smoothing, n_jobs=n_jobs, **mode._asdict())
+    return FitProblem(counts, operator, smoothing=smoothing, n_jobs=n_jobs, **mode._asdict())
 
 
 def not_lower(after, before):

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Self, get_type_hints
@@ -174,3 +174,18 @@ def test_inside_of_a_room_imports_go_one_way():
 def test_module_names_are_unique():
     names = [module.rpartition(".")[2] for module in MODULES if MODULES[module].stem != "__init__"]
     assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
+# Private classes that share the name of a public one in `_basics.errors`.
+SAME_CLASS_NAMES = {"Argument", "Value"}
+
+
+def test_class_names_are_unique():
+    """Private classes and classes inside of functions too; `_Part` and `Part` count as the same name."""
+    places = defaultdict(list)
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(f"{module}.{node.name}")
+    shared = {name: classes for name, classes in places.items() if len(classes) > 1}
+    assert {name: shared[name] for name in shared.keys() - SAME_CLASS_NAMES} == {}

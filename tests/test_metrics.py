@@ -177,13 +177,13 @@ def test_fractional_counts_weigh_as_much_as_they_are():
 def test_nothing_to_score_is_an_error():
     theta, beta = random_model(3)
     for function in (perplexity, mean_log_likelihood):
-        with pytest.raises(ValueError, match=r"(?s)no word to score.*more words"):
+        with pytest.raises(ValueError, match=r"(?s)no words to score.*more words"):
             function(theta, beta, np.zeros((3, 15)))
         with pytest.raises(ValueError, match="no document with a weight above zero"):
             function(theta, beta, np.eye(3, 15), sample_weight=np.zeros(3))
     model = CTM(2, random_state=0).fit(random_counts())
     for method in (model.score, model.perplexity):
-        with pytest.raises(ValueError, match=r"no word to score.*none is left to hold out"):
+        with pytest.raises(ValueError, match=r"no words to score.*none left to hold out"):
             method(np.eye(3, 15, dtype=int))
 
 
@@ -217,7 +217,7 @@ def test_weights_of_documents_are_repetitions():
         with pytest.raises(ValueError, match=r"sample_weight .* expected shape \(4,\), got \(3,\)"):
             function(theta, topics, X, sample_weight=weight[:3])
         for odd in (-1.0, np.nan, np.inf):
-            with pytest.raises(ValueError, match=r"sample_weight .* none below zero"):
+            with pytest.raises(ValueError, match=r"sample_weight .* numbers of zero or more"):
                 function(theta, topics, X, sample_weight=[odd, 1.0, 1.0, 1.0])
 
 
@@ -490,5 +490,5 @@ def test_measures_of_topics_say_what_is_wrong():
     with pytest.raises(ValueError, match=r"(?s)word_counts.*\(15,\), got \(40, 15\).*Sum"):
         metrics.lift(beta, X)
     for wrong in (np.zeros(15), np.full(15, np.nan), np.arange(-1, 14)):
-        with pytest.raises(ValueError, match="word_counts must be finite and none below zero"):
+        with pytest.raises(ValueError, match="word_counts must be finite numbers of zero or more"):
             metrics.lift(beta, wrong)

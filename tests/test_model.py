@@ -27,7 +27,7 @@ from gptm import kernels as k
 from gptm.kernels import Documents
 from gptm.prediction import new_documents as predict
 from gptm.prediction.simulate import sample_documents
-from gptm.starts.lda import Chain
+from gptm.starts.lda import LdaRun
 
 PAPER = {"inference": "map", "coregionalization": "identity", "fit_mean": False}
 
@@ -1141,8 +1141,8 @@ def test_the_first_of_several_chains_is_the_one_alone():
     ids=["CTM", "CTM-variational", "sampling", "chains", "variational", "map"],
 )
 def test_same_seed_same_bits_for_any_number_of_threads(model, monkeypatch):
-    sweep_to = Chain.sweep_to  # few in the start: it has tests of its own
-    monkeypatch.setattr(Chain, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 4), *rest))
+    sweep_to = LdaRun.sweep_to  # few in the start: it has tests of its own
+    monkeypatch.setattr(LdaRun, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 4), *rest))
     X = large_counts()
     metadata = {"t": np.random.default_rng(0).uniform(0, 10, X.shape[0])}
     assert X.nnz > 20_000 < X.sum()

@@ -202,7 +202,9 @@ def test_components_are_drawn_by_the_search_itself():
     ax, own = plots.plot_components(found), found.plot()
     assert_array_equal(ax.lines[0].get_xydata(), own.lines[0].get_xydata())
     assert legend(ax) == legend(own)
-    with pytest.raises(ValueError, match=r"what gptm\.search_components returns; got .* DataFrame"):
+    with pytest.raises(
+        ValueError, match=r"the result of gptm\.search_components; got .* DataFrame"
+    ):
         plots.plot_components(found.table)
 
 
@@ -390,7 +392,7 @@ def test_what_cannot_be_drawn_says_so(told):
         plots.plot_effects(told, "links", [0, 1])
     with pytest.raises(ValueError, match="one topic at a time"):
         plots.plot_effects(told, "age:shop", [0, 1])
-    with pytest.raises(ValueError, match=r"effects of 3 columns, a, b, c, .*model\.effects"):
+    with pytest.raises(ValueError, match=r"effects of 3 columns: a, b, c\. .*model\.effects"):
         plots.plot_effects(told, "much")
 
 

@@ -25,7 +25,7 @@ from gptm import kernels as k
 from gptm._basics.parallel import computing
 from gptm._hot.random_keys import stream, two_normals, uniform
 from gptm.inference.contrasts import centred, contrasts, to_contrasts, to_topics
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling import draw_covariances as covariances
 from gptm.inference.sampling import draw_documents as documents
 from gptm.inference.sampling import draw_means as means
@@ -33,7 +33,7 @@ from gptm.inference.sampling import draw_topics as topics
 from gptm.inference.sampling import sweeps
 from gptm.inference.sampling import topic_prior as urn
 from gptm.inference.sampling.scalars import inverse_wishart, slice_step
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.topic_prior import Urn
 from gptm.kernels import Documents
 from gptm.kernels.identity import NothingBound
@@ -54,7 +54,7 @@ def make_problem(X, bound=None, coregionalization="none", **choices):
     counts = csr_matrix(X, dtype=np.float64)
     bound = NothingBound(counts.shape[0]) if bound is None else bound
     usual = {"learn_covariance": True, "learn_strength": True, "fit_mean": False, "n_jobs": 1}
-    problem = Problem(
+    problem = FitProblem(
         counts,
         bound.operator,
         inference="variational",
@@ -90,7 +90,7 @@ def make_state(problem, K, seed=0, **given):
         "shares": np.full(K, 1.0 / K),
         "fit": 0.0,
     }
-    return State(**(usual | given))
+    return ChainState(**(usual | given))
 
 
 def padded(A, dtype=np.float64):

@@ -18,7 +18,7 @@ from gptm import kernels as k
 from gptm.inference.em.lower_bound import log_prior_of_topics
 from gptm.inference.em.parameter_steps import update_beta
 from gptm.plots.canvas import topic_labels
-from gptm.starts.lda import Chain
+from gptm.starts.lda import LdaRun
 from gptm.starts.seed_words import first_topics, grow, plant, read_seeds
 
 D, V, K = 200, 60, 5
@@ -245,7 +245,7 @@ def test_documents_with_seeds_start_in_their_topics():
 
 def test_a_gibbs_run_returns_counts_without_pseudo_counts():
     seeds = seeds_of([(w, 3) for w in OWN[0]])
-    chain = Chain(csr_matrix(X), K, np.random.RandomState(0), seeds)
+    chain = LdaRun(csr_matrix(X), K, np.random.RandomState(0), seeds)
     complete, found = chain.sweep_to(50), chain.start()
     assert complete
     assert_array_equal(found.word_topic.sum(axis=1), TOTALS)
@@ -374,7 +374,9 @@ def test_columns_can_be_named_by_number():
 
 
 def test_unknown_words_are_left_out_and_told():
-    with pytest.warns(UserWarning, match=r"does not have are left out: 'Tax', 'army'\. Words"):
+    with pytest.warns(
+        UserWarning, match=r"not in the vocabulary and are ignored: 'Tax', 'army'\. Spell"
+    ):
         model = fitted(CTM(K, seed_words={0: ["Tax", *words_of(OWN[0])], 1: ["army", "word01"]}))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)

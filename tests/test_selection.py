@@ -321,7 +321,7 @@ def test_differences_are_paired_within_folds_with_a_standard_error():
     assert np.isnan(found.table.loc["words", "change_12.5"])
     printed = repr(found)
     assert f"{100 * row['change']:+.1f} % ± {100 * row['change_error']:.1f}" in printed
-    assert "changes are against words, ± one standard error" in printed
+    assert "changes are relative to words, ± one standard error" in printed
     assert "_error" not in printed
 
 
@@ -540,7 +540,9 @@ def interrupted(at, how="raise", **changes):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_interrupt_keeps_the_folds_that_are_done(how):
     X, _ = drifting_documents()
-    with pytest.warns(UserWarning, match="interrupted: 2 of 4 fits are done, and kept") as caught:
+    with pytest.warns(
+        UserWarning, match="interrupted: 2 of 4 fits are done; their scores are kept"
+    ) as caught:
         found = gptm.cross_validate(interrupted(3, how), X, cv=4)
     assert not [w for w in caught if "fit was interrupted" in str(w.message)]
     whole = gptm.cross_validate(quick(tol=0.0), X, cv=4)
@@ -658,7 +660,7 @@ def test_fits_that_did_not_converge_are_counted_once():
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (np.eye(N), r"Precomputed\(<36 x 36 matrix>\) knows documents by their positions"),
+        (np.eye(N), r"Precomputed\(<36 x 36 matrix>\) identifies documents by position"),
         (k.Precomputed(np.eye(N)), r"id='row'"),
         (k.RBF("t") + 2.0 * k.Precomputed(np.eye(N)), r"Precomputed\(matrix, id='row'\)"),
         (k.RBF("t") * k.Graph(adjacency=np.eye(N, k=1)), r"Graph\(adjacency=matrix, id='row'\)"),
@@ -671,7 +673,9 @@ def test_kernels_by_position_are_refused(kernel, message, function):
     X, frame = drifting_documents()
     model = quick(kernel)
     subject = {"the model": model} if function == "compare" else model
-    with pytest.raises(ValueError, match="positions, which change") as caught:
+    with pytest.raises(
+        ValueError, match="position, which changes when documents are held out"
+    ) as caught:
         getattr(gptm, function)(subject, X, metadata=frame)
     assert caught.match(message)
 

@@ -29,12 +29,12 @@ from gptm._basics.parallel import (
     single_threaded_blas,
     thin_product,
 )
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.operators import Diagonal
 from gptm.starts import lda as gibbs
 from gptm.starts import start
 from gptm.starts.anchor_words import spectral_topics
-from gptm.starts.lda import Chain
+from gptm.starts.lda import LdaRun
 from gptm.starts.start import make_start
 
 INITS = ("gibbs", "spectral", "random", "array")
@@ -57,7 +57,7 @@ def matched(found, true):
 
 
 def make_problem(counts, n_jobs=1, smoothing=0.01):
-    return Problem(
+    return FitProblem(
         counts,
         Diagonal(np.full(counts.shape[0], 0.0, dtype=float)),
         inference="variational",
@@ -92,7 +92,7 @@ def small_shards(monkeypatch):
 
 
 def gibbs_run(counts, K=3, seed=0, n_sweeps=50, n_jobs=None):
-    chain = Chain(counts, K, np.random.RandomState(seed))
+    chain = LdaRun(counts, K, np.random.RandomState(seed))
     assert chain.sweep_to(n_sweeps, n_jobs)
     return chain.start()
 
@@ -187,7 +187,7 @@ def test_gibbs_after_an_interrupt(monkeypatch):
         return results
 
     monkeypatch.setattr(gibbs, "ordered_map", interrupted)
-    chain = Chain(counts, 3, np.random.RandomState(0))
+    chain = LdaRun(counts, 3, np.random.RandomState(0))
     assert not chain.sweep_to(50)
     found = chain.start()
     assert len(calls) == 3
@@ -287,7 +287,7 @@ def test_gibbs_start_does_not_depend_on_threads():
 
 def test_sweeps_of_a_chain_add_up():
     counts, _ = anchored_corpus(7, D=40)
-    chain = Chain(counts, 3, np.random.RandomState(0))
+    chain = LdaRun(counts, 3, np.random.RandomState(0))
     chain.sweep_to(4)
     chain.sweep_to(7)
     assert np.array_equal(chain.start().word_topic, gibbs_run(counts, n_sweeps=7).word_topic)
@@ -301,7 +301,7 @@ def test_how_well_a_run_fits_the_words(seeded, at_once, monkeypatch):
     counts, _ = anchored_corpus(3, D=6, V=7)
     seeds = np.zeros((7, 3))
     seeds[2, 1] = 4.0
-    run = Chain(counts, 3, np.random.RandomState(3), seeds if seeded else None)
+    run = LdaRun(counts, 3, np.random.RandomState(3), seeds if seeded else None)
     run.sweep_to(6)
     total = 0.0
     for d, w in zip(run._docs, run._words, strict=True):
@@ -320,7 +320,7 @@ def learnt(theta, beta, seed=0):
     """Chains of documents with known shares of topics, after they have learnt their priors."""
     rng = np.random.default_rng(seed)
     counts = csr_matrix([rng.multinomial(80, row) for row in theta @ beta], dtype=float)
-    chain = Chain(counts, len(beta), np.random.RandomState(seed))
+    chain = LdaRun(counts, len(beta), np.random.RandomState(seed))
     chain.sweep_to(60)
     return chain
 
@@ -364,7 +364,7 @@ def runs(monkeypatch):
     """The Gibbs runs of a start, each of which notes its sweeps and how well it fits whenever somebody asks."""
     found = []
 
-    class Noted(Chain):
+    class Noted(LdaRun):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             self.fits = []
@@ -374,7 +374,7 @@ def runs(monkeypatch):
             self.fits.append(super().fit())
             return self.fits[-1]
 
-    monkeypatch.setattr(start, "Chain", Noted)
+    monkeypatch.setattr(start, "LdaRun", Noted)
     return found
 
 
@@ -404,7 +404,7 @@ def test_gibbs_start_of_many_tokens_is_a_single_run(runs, monkeypatch):
 def test_gibbs_start_after_an_interrupt(monkeypatch):
     """The best of the runs, as far as they have come."""
     counts, _ = anchored_corpus(7, D=40)
-    whole = Chain.sweep_to
+    whole = LdaRun.sweep_to
     for n_before in (0, 2):
         calls = []
 
@@ -412,11 +412,11 @@ def test_gibbs_start_after_an_interrupt(monkeypatch):
             calls.append(chain)
             return whole(chain, *arguments) and len(calls) <= n_before
 
-        monkeypatch.setattr(Chain, "sweep_to", interrupted)
+        monkeypatch.setattr(LdaRun, "sweep_to", interrupted)
         found = make_start("gibbs", make_problem(counts), 3, np.random.RandomState(0))
         assert not found.complete
         assert len(calls) == n_before + 1
-        best = max(calls, key=Chain.fit)
+        best = max(calls, key=LdaRun.fit)
         assert np.array_equal(found.state.posterior.lam, best.start().posterior.lam)
 
 

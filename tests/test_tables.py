@@ -216,9 +216,9 @@ def test_representative_documents_say_what_is_wrong(model):
         model.representative_documents([0, 1])
     with pytest.raises(ValueError, match="n must be an integer of at least 1; got 0"):
         model.representative_documents(0, 0)
-    with pytest.raises(ValueError, match=r"(?s)60 training documents.*corpus of 59.*fit saw"):
+    with pytest.raises(ValueError, match=r"(?s)60 training documents.*corpus of 59.*fitted to"):
         model.representative_documents(0, corpus=CORPUS[1:])
-    with pytest.raises(ValueError, match=r"(?s)gptm\.Corpus.*type list.*fit saw"):
+    with pytest.raises(ValueError, match=r"(?s)gptm\.Corpus.*type list.*fitted to"):
         model.representative_documents(0, corpus=TEXTS)
 
 

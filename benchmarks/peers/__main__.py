@@ -24,25 +24,29 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m benchmarks.peers",
         description="gptm beside its peers. What is measured already is not measured again.",
     )
-    parser.add_argument("--cases", help=f"with commas; of {', '.join(CASES)}; all by default")
-    parser.add_argument("--only", help=f"libraries with commas; of {', '.join(LIBRARIES)}")
     parser.add_argument(
-        "--seeds", type=int, help="seeds of each case; by default as many as it asks for"
+        "--cases", help=f"names of cases, separated by commas: {', '.join(CASES)}; all by default"
+    )
+    parser.add_argument("--only", help=f"libraries, separated by commas: {', '.join(LIBRARIES)}")
+    parser.add_argument(
+        "--seeds", type=int, help="number of seeds of each case; each case has its own default"
     )
     parser.add_argument("--quick", action="store_true", help=f"{' and '.join(QUICK)}, one seed")
-    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
+    parser.add_argument("--again", action="store_true", help="measure again what has been measured")
     parser.add_argument(
         "--again-above",
         type=float,
         default=math.inf,
         metavar="LOAD",
-        help="measure again what was measured while the machine was busier; two threads of ours are 2",
+        help="measure again what was measured at a higher load than this; two threads of gptm are a load of 2",
     )
     parser.add_argument(
-        "--inside", action="store_true", help="growth, threads and roofline of gptm only"
+        "--inside", action="store_true", help="measure only growth, threads and roofline of gptm"
     )
     parser.add_argument(
-        "--report", action="store_true", help="tables and pictures of what is there only"
+        "--report",
+        action="store_true",
+        help="only write tables and pictures of what has been measured",
     )
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the corpora")
     parser.add_argument("--results", type=Path, default=BENCHMARKS / "results" / "peers.jsonl")

@@ -66,16 +66,18 @@ CASES = {
 QUICK = ("dif100-3", "quarter-20")
 
 
-def chosen(names: str | None, known: tuple[str, ...], what: str) -> list[str]:
+def chosen(names: str | None, available: tuple[str, ...], kind: str) -> list[str]:
     """The names in a list with commas, or all.
 
     >>> chosen("b,a", ("a", "b", "c"), "letter")
     ['b', 'a']
     """
     if names is None:
-        return list(known)
+        return list(available)
     wanted = names.split(",")
     for name in wanted:
-        if name not in known:
-            raise ValueError(f"no {what} is called {name!r}. There are: {', '.join(known)}.")
+        if name not in available:
+            raise ValueError(
+                f"there is no {kind} {name!r}; expected some of {', '.join(available)}."
+            )
     return wanted

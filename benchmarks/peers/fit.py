@@ -26,13 +26,13 @@ PACKAGES = ("numpy", "scipy", "numba")  # that results may depend on, beside the
 
 def versions(packages: tuple[str, ...]) -> dict[str, str]:
     """Versions of those packages that are installed."""
-    found = {}
+    installed = {}
     for package in packages:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def run(folder: Path) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def roofline(X: csr_matrix) -> dict[str, Any]:
         if len(inner) != X.shape[0]:
             raise RuntimeError(
                 f"expected the inner iterations of {X.shape[0]} documents one by one, got {len(inner)} numbers. "
-                "Does the document step still call _hot.document_block for blocks of estep.BLOCK documents?"
+                "Does the document step still call _hot.document_block for blocks of BLOCK documents?"
             )
         least = least_work(X, K, inner)
         least()  # compiles

@@ -74,8 +74,8 @@ def circumstances(results: PeerResults) -> str:
 
 
 def _versions(runs: list[Run]) -> str:
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for run in runs:
         for package, number in run.get("versions", {}).items():
-            found.setdefault(package, set()).add(number)
-    return ", ".join(f"{package} {' and '.join(sorted(v))}" for package, v in found.items())
+            numbers.setdefault(package, set()).add(number)
+    return ", ".join(f"{package} {' and '.join(sorted(v))}" for package, v in numbers.items())

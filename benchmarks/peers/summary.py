@@ -124,7 +124,7 @@ def inference(runs: Sequence[Run], case: str) -> list[Inference]:
         if library == OURS:
             continue
         theirs = _settings(good_runs(runs, case, library))
-        level = SAME * max(min(one.ppl for one in settings) for settings in (ours, theirs))
+        level = SAME * max(min(setting.ppl for setting in settings) for settings in (ours, theirs))
         result.append(Inference(library, _quickest(theirs, level), _quickest(ours, level)))
     return result
 

@@ -42,8 +42,8 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def measured_cases(runs: Sequence[Run]) -> list[str]:
     """Names of the cases that have runs, in the order of `CASES`."""
-    found = {run["case"] for run in runs}
-    return [*(name for name in CASES if name in found), *sorted(found - set(CASES))]
+    measured = {run["case"] for run in runs}
+    return [*(name for name in CASES if name in measured), *sorted(measured - set(CASES))]
 
 
 def quality_table(runs: Sequence[Run]) -> str:
@@ -85,33 +85,33 @@ def inference_table(runs: Sequence[Run]) -> str:
 
 
 def targets_table(runs: Sequence[Run], inside: dict[str, Any]) -> str:
-    """What gptm should reach beside what it reaches."""
+    """Targets of gptm, and what it reaches."""
     rows: list[list[str]] = []
 
-    def add(what: str, value: float | None, limit: float, at_most: bool) -> None:
+    def add(target: str, value: float | None, limit: float, at_most: bool) -> None:
         if value is None:
             return
         reached = value <= limit if at_most else value >= limit
         sign = "at most" if at_most else "at least"
-        rows.append([what, number(value, 3), f"{sign} {limit:g}", "yes" if reached else "no"])
+        rows.append([target, number(value, 3), f"{sign} {limit:g}", "yes" if reached else "no"])
 
     for case in measured_cases(runs):
         stand = standing(runs, case)
         small = case in CASES and CASES[case].K == 3
-        what = f"{case}: perplexity over {stand.best_peer}'s"
-        add(what, stand.quality, SMALL_QUALITY if small else QUALITY, at_most=True)
+        target = f"{case}: perplexity over {stand.best_peer}'s"
+        add(target, stand.quality, SMALL_QUALITY if small else QUALITY, at_most=True)
         if not small:
             add(f"{case}: {_race(stand)}", stand.speed, SPEED, at_most=False)
             for entry in inference(runs, case):
                 if entry.library in ("tomotopy", "scikit-learn"):
-                    what = f"{case}: speed-up of `transform` over {entry.library}"
-                    add(what, entry.ratio, INFERENCE_SPEED, at_most=False)
+                    target = f"{case}: speed-up of `transform` over {entry.library}"
+                    add(target, entry.ratio, INFERENCE_SPEED, at_most=False)
         ours = good_runs(runs, case, OURS)
         if ours:
             share = statistics.median(run["memory_mb"]["peak"] / memory_budget(run) for run in ours)
             add(f"{case}: peak memory over its budget", share, 1.0, at_most=True)
-    for what, value, limit, at_most in _inside_targets(inside):
-        add(what, value, limit, at_most)
+    for target, value, limit, at_most in _inside_targets(inside):
+        add(target, value, limit, at_most)
     return table(["target", "measured", "wanted", "reached"], rows)
 
 
@@ -120,18 +120,18 @@ def _race(stand: Standing) -> str:
 
 
 def _inside_targets(inside: dict[str, Any]) -> list[tuple[str, float, float, bool]]:
-    found = []
+    targets = []
     if "growth" in inside:
         seconds = list(inside["growth"]["by topics"].values())
-        found.append(
+        targets.append(
             ("seconds of an iteration, 100 topics over 20", seconds[-1] / seconds[0], GROWTH, True),
         )
     for K, entry in _by_topics(inside, "threads").items():
-        found.append(
+        targets.append(
             (f"speed-up by a second thread, {K} topics", entry["ratio"], SECOND_THREAD, False)
         )
     for K, entry in _by_topics(inside, "roofline").items():
-        found.append(
+        targets.append(
             (
                 f"seconds of the document step over its floor, {K} topics",
                 entry["ratio"],
@@ -139,7 +139,7 @@ def _inside_targets(inside: dict[str, Any]) -> list[tuple[str, float, float, boo
                 True,
             )
         )
-    return found
+    return targets
 
 
 def _by_topics(inside: dict[str, Any], name: str) -> dict[str, Any]:

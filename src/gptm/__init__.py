@@ -1,4 +1,4 @@
-"""Topic models that use everything known about the documents.
+"""Topic models that use what you know about your documents.
 
 The names below load on first use, so that `import gptm` is light.
 """

@@ -27,7 +27,7 @@ _INTERRUPTED = 130  # what a shell reports after Ctrl-C
 
 
 class Findings(NamedTuple):
-    """What the demo found. Perplexities, by model and share of words seen, are missing after Ctrl-C."""
+    """Results of the demo. Perplexities, by model and share of words seen, are missing after Ctrl-C."""
 
     topics: pd.DataFrame
     perplexity: dict[str, dict[float, float]]
@@ -36,21 +36,21 @@ class Findings(NamedTuple):
 
 
 class Listener(Protocol):
-    """Who hears how the demo goes: the command line, or `PlainText`."""
+    """Receives progress and results of the demo: the command line, or `PlainText`."""
 
     def say(self, text: str) -> None:
-        """Take a line about how it goes."""
+        """Show a line about the progress."""
 
     def answer(self, findings: Findings) -> None:
-        """Take what was found."""
+        """Show the results."""
 
-    def working(self, what: str) -> AbstractContextManager[object]:
-        """Show that something takes its time."""
+    def working(self, task: str) -> AbstractContextManager[object]:
+        """Show that a task is running."""
 
     def fitting(
         self, model: Any
     ) -> AbstractContextManager[Callable[[int, Any], bool | None] | None]:
-        """Show how a fit goes; gives the model's `callback`."""
+        """Show the progress of a fit; gives the model's `callback`."""
 
 
 class PlainText:
@@ -63,7 +63,7 @@ class PlainText:
         print_findings(findings)
         sys.stdout.flush()
 
-    def working(self, what: str) -> AbstractContextManager[object]:
+    def working(self, task: str) -> AbstractContextManager[object]:
         return nullcontext()
 
     def fitting(self, model: Any) -> AbstractContextManager[None]:
@@ -96,12 +96,12 @@ def sotu_paragraphs() -> pd.DataFrame:
 
 
 def demo_kernel() -> k.Kernel:
-    """What is known about an address: when, which party, and who."""
+    """The side information of an address: date, party and president."""
     return k.Matern("date") + k.Categorical("party") + k.Categorical("president")
 
 
 def run(listener: Listener, page: str = PAGE, *, seed: int = 0, n_jobs: int = -1) -> int:
-    """Fit with and without metadata, compare, tell what was found, write the page; the exit code."""
+    """Fit with and without metadata, compare, show the results and write the page; returns the exit code."""
     frame = sotu_paragraphs()
     corpus = Corpus.from_texts(frame["text"], metadata=frame.drop(columns="text"))
     listener.say(
@@ -117,9 +117,9 @@ def run(listener: Listener, page: str = PAGE, *, seed: int = 0, n_jobs: int = -1
     listener.answer(Findings(topics, scores, _shares(model), page))
     with listener.working("writing the page"):
         _write_page(model, page, training, scores)
-    listener.say(f"\nthe page: {page} (open it in a browser)")
+    listener.say(f"\nwrote {page}; open it in a browser")
     listener.say(
-        "next, with a file of your own: gptm fit FILE.csv -o model.gptm && gptm report model.gptm -o report.html"
+        "next, try a file of your own: gptm fit FILE.csv -o model.gptm && gptm report model.gptm -o report.html"
     )
     return 0 if complete else _INTERRUPTED
 
@@ -127,20 +127,20 @@ def run(listener: Listener, page: str = PAGE, *, seed: int = 0, n_jobs: int = -1
 def _fit_both(
     listener: Listener, training: Corpus, seed: int, n_jobs: int
 ) -> tuple[GPTM, CTM, bool]:
-    """The model with metadata, the one without, and whether Ctrl-C left both alone."""
+    """The model with metadata, the model without, and whether both fits are complete."""
     kernel = demo_kernel()
     model = GPTM(N_TOPICS, kernel=kernel, random_state=seed, n_jobs=n_jobs)
     without = CTM(N_TOPICS, random_state=seed, n_jobs=n_jobs)
     listener.say(f"fitting {N_TOPICS} topics with kernel {kernel!r}")
     complete = _fit(listener, model, training)
     if complete:
-        listener.say("fitting the same without date, party and president, to compare")
+        listener.say("fitting the same model without date, party and president, for comparison")
         complete = _fit(listener, without, training)
     return model, without, complete
 
 
 def _fit(listener: Listener, model: Any, corpus: Corpus) -> bool:
-    """Fit and show how it goes; False where Ctrl-C ended it."""
+    """Fit and show the progress; False if Ctrl-C ended it."""
     with listener.fitting(model) as callback:
         model.set_params(callback=callback).fit(corpus)
     return bool(model.stop_reason_ != "interrupt")
@@ -154,7 +154,7 @@ def _scores(models: dict[str, Any], test: Corpus) -> dict[str, dict[float, float
 
 
 def _topic_table(model: GPTM, dates: pd.Series, n_words: int = 9) -> pd.DataFrame:
-    """The topics, largest first, with the half-century in which each is at its height."""
+    """The topics, largest first, with the half-century in which each is largest."""
     period = pd.to_datetime(dates).dt.year.to_numpy() // 50 * 50
     by_period = pd.DataFrame(model.doc_topics_).groupby(period).mean()
     table = model.topics(n_words)[["share", "words"]].rename_axis("topic").reset_index()
@@ -163,7 +163,7 @@ def _topic_table(model: GPTM, dates: pd.Series, n_words: int = 9) -> pd.DataFram
 
 
 def _shares(model: GPTM) -> pd.DataFrame:
-    """How much of the variation of the topics each part of the kernel explains, over all topics."""
+    """The share of the variance that each term of the kernel explains, over all topics."""
     table = model.variance_explained()
     return table[table["topic"].astype(str) == "all"].drop(columns="topic")
 
@@ -175,7 +175,7 @@ def print_findings(findings: Findings) -> None:
         for row in findings.topics.to_dict("records")
     ]
     print_table(rows, ("topic", "share", "peak", "words"), ("topic", "share"))
-    print("\nhow much of the topics' variation each part explains (with 90 % intervals):")
+    print("\nshare of the topics' variance that each term explains (with 90 % intervals):")
     for row in findings.variance_explained.to_dict("records"):
         print(f"  {row['term']:<12} {row['share']:6.1%}  ({row['low']:.1%} to {row['high']:.1%})")
     if not findings.perplexity:
@@ -204,7 +204,7 @@ def _write_page(
 
 
 def main() -> int:
-    """The demo with its page in the current folder; errors that a user can act on are one line."""
+    """Run the demo with its page in the current folder; errors that a user can fix are one line."""
     listener = PlainText()
     try:
         with warnings.catch_warnings():

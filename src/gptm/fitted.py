@@ -1,4 +1,4 @@
-"""What a fit knows, in one frozen value. Whatever comes after a fit reads it, and nothing else.
+"""The result of a fit, in one frozen value. Everything that comes after a fit reads this value, and nothing else.
 
 Inference returns it; prediction, effects, tables, other packages' forms and files take it.
 """
@@ -21,9 +21,9 @@ Reason = Literal["converged", "max_iter", "callback", "interrupt"]
 
 
 class Part(NamedTuple):
-    """One term's part of F, as drawn: weights of its features, what documents have alone, and over graphs.
+    """One term's part of F, as drawn: weights of its features, values of single documents, and values on graphs.
 
-    The last axis are contrasts of topics. None, or no graph, for what a term has not.
+    The last axis are contrasts of topics. What a term does not have is None, or an empty tuple.
     """
 
     weights: Array | None  # (r, p)
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 class Draws(NamedTuple):
     """Snapshots of the posterior; the last axes are contrasts of topics."""
 
-    chain: np.ndarray  # (s,) which chain each is of
+    chain: np.ndarray  # (s,) which chain each snapshot comes from
     mu: Array  # (s, p)
     S: Array  # (s, p, p)
     B: Array  # (s, p, p)
@@ -63,26 +63,28 @@ class Fitted:
     F: Array  # (D, K) what the kernel adds to mu
     alpha: Array  # (D, K) with F = 𝒦 alpha
     lengths: Array  # (D,) numbers of tokens
-    counts: csr_matrix | None  # (D, V) of words; a file does not hold them where nothing needs them
+    counts: csr_matrix | None  # (D, V) of words; a model file leaves them out if nothing needs them
 
     # The kernel
     bound: BoundKernel  # over the training documents
     joint: bool  # whether new documents of one call are inferred jointly, as the paper does
 
     # How the fit went
-    trace: Array  # a value of every iteration
+    trace: Array  # one value for each iteration
     reason: Reason  # why it ended
     draws: Draws | None = None  # snapshots, for error bars
-    watched: dict[str, Array] | None = None  # (chains, draws, ...) what chains are judged by
-    diagnostics: pd.DataFrame | None = None  # how well they did
+    watched: dict[str, Array] | None = (
+        None  # (chains, draws, ...) quantities that diagnostics look at
+    )
+    diagnostics: pd.DataFrame | None = None  # effective draws and R-hat of them
 
-    # What is worked out, or given, later
+    # Computed or given later
     doc_topics: Array | None = None  # (D, K) expected proportions of the training documents
     coherence: Array | None = None  # (K,)
-    vocabulary: np.ndarray | None = None  # (V,) words, where they are known
+    vocabulary: np.ndarray | None = None  # (V,) words, if they have names
     words: Words | None = None  # how texts become counts
     kinds: Mapping[str, str] = field(default_factory=dict)  # of the columns that the kernel reads
-    topic_names: list[str | None] | None = None  # (K,) where some topics have names
+    topic_names: list[str | None] | None = None  # (K,) if some topics have names
 
     def __post_init__(self) -> None:
         # The loops over documents read topics word by word, and need not copy them every time then.
@@ -118,7 +120,7 @@ class Fitted:
 
     @property
     def proportions(self) -> Array:
-        """(D, K) of the training documents, where they have been worked out."""
+        """(D, K) of the training documents; an error if they are not computed yet."""
         if self.doc_topics is None:
-            raise ValueError("the proportions of the training documents are not worked out yet")
+            raise ValueError("the proportions of the training documents are not computed yet")
         return self.doc_topics

@@ -1,6 +1,6 @@
-"""Fitted models in the forms that other packages take; each of these loads only when it is asked for.
+"""Fitted models in the forms that other packages take. Each of these packages loads on first use.
 
-The methods of `GPTM` with the same names say what the arguments mean.
+The methods of `GPTM` with the same names describe the arguments.
 """
 
 import importlib
@@ -59,10 +59,10 @@ def to_octis(
 
 
 def to_arviz(fitted: Fitted) -> Any:
-    """The draws of a sampler for ArviZ, whose diagnostics and plots take it as it is; needs arviz."""
+    """The draws of the sampler, in the form that the diagnostics and plots of ArviZ take; needs arviz."""
     if fitted.watched is None:
         raise ValueError(
-            "this model was fitted by EM, which draws nothing. Fit it with inference='sampling'."
+            "this model was fitted by EM and has no draws. Fit it with inference='sampling'."
         )
     arviz = _optional("arviz", "to_arviz")
     watched = dict(fitted.watched)
@@ -88,15 +88,15 @@ def to_pyldavis(
         raise ValueError(
             f"to_pyldavis needs the training documents, {len(fitted.lengths)} with "
             f"{fitted.lengths.sum():g} words in the same order; got {len(lengths)} with {lengths.sum():g} words. "
-            "Pass the X that fit saw."
+            "Pass the X that the model was fitted to."
         )
     if len(fitted.components) < 2:
         raise ValueError(
-            "pyLDAvis draws distances between topics and needs two at least; the model has one. "
+            "pyLDAvis draws distances between topics, so it needs at least two; the model has one. "
             "Fit with a larger n_components."
         )
     if lengths.sum() == 0:
-        raise ValueError("pyLDAvis shows how often words occur; all documents are empty.")
+        raise ValueError("pyLDAvis shows how often words occur, but all documents are empty.")
     possible = fitted.components.sum(0) > 0  # other words have no place on the map
     return pyldavis.prepare(
         np.maximum(fitted.components[:, possible], 1e-300),  # it takes logarithms

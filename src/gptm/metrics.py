@@ -1,4 +1,4 @@
-"""Scores on plain arrays: how well held-out words are predicted, and what topics look like to people."""
+"""Scores on plain arrays: how well a model predicts held-out words, and how good its topics look to people."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from gptm._basics.validation import check_number
 
 _HYPERGEOMETRIC_LIMIT = 10**9  # numpy's
 
-# How well held-out words are predicted.
+# Prediction of held-out words.
 
 
 def split_tokens(
@@ -81,7 +81,7 @@ def log_likelihood(theta: Any, topics: Any, counts: Any) -> Array:
     Returns
     -------
     ndarray of shape (n,)
-        Zero for a document without words. Words that no topic has are taken to have the probability 1e-300.
+        Zero for a document without words. A word that no topic has counts with probability 1e-300.
 
     Examples
     --------
@@ -110,14 +110,14 @@ def perplexity(theta: Any, topics: Any, counts: Any, sample_weight: Any = None) 
     topics : array of shape (K, V)
         Topics as distributions over words.
     counts : sparse or dense array of shape (n, V)
-        The words to score, best such that `theta` has not seen.
+        The words to score. For an honest score, `theta` should not depend on them.
     sample_weight : array of shape (n,), optional
-        How much each document counts; none below zero.
+        How much each document counts; zero or more.
 
     Returns
     -------
     float
-        1 for a sure guess, V for one that knows nothing.
+        1 if every word is predicted with certainty, V if all words are equally probable.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def mean_log_likelihood(theta: Any, topics: Any, counts: Any, sample_weight: Any
     counts : sparse or dense array of shape (n, V)
         The words to score.
     sample_weight : array of shape (n,), optional
-        How much each document counts; none below zero.
+        How much each document counts; zero or more.
 
     Returns
     -------
@@ -167,20 +167,20 @@ def mean_log_likelihood(theta: Any, topics: Any, counts: Any, sample_weight: Any
         )
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError(
-            "sample_weight must hold finite numbers, none below zero; got values from "
+            "sample_weight must have finite numbers of zero or more; got values from "
             f"{weight.min()} to {weight.max()}. Give documents that should not count a weight of 0."
         )
     log_probability = log_likelihood(theta, topics, X)
     tokens = float(weight @ np.asarray(X.sum(1)).ravel())
     if tokens == 0:
         raise ValueError(
-            "there is no word to score: no document with a weight above zero has one. Score documents with more words; "
-            "of those with a single one, none is left to hold out."
+            "there are no words to score: no document with a weight above zero has any. Score documents with more "
+            "words; a document of one word has none left to hold out."
         )
     return float(weight @ log_probability / tokens)
 
 
-# What topics are about, and whether they hang together.
+# Words of topics, and how coherent they are.
 
 
 def top_words(topics: Any, n_words: int = 10) -> np.ndarray:
@@ -195,7 +195,7 @@ def top_words(topics: Any, n_words: int = 10) -> np.ndarray:
     Returns
     -------
     ndarray of int, of shape (K, min(n_words, V))
-        Of equally probable words, the one that comes first.
+        Equally probable words are in the order of the columns.
 
     Examples
     --------
@@ -212,27 +212,27 @@ def npmi_coherence(topics: Any, counts: Any, n_words: int = 10) -> Array:
     """How much the most probable words of each topic occur in the same documents.
 
     The mean of the normalised pointwise mutual information over all pairs of a topic's top words,
-    log(p(v, w) / (p(v) p(w))) / -log p(v, w), with p the share of the documents that hold the words.
+    log(p(v, w) / (p(v) p(w))) / -log p(v, w), where p is the share of documents that contain the words.
 
     Parameters
     ----------
     topics : array of shape (K, V)
         Topics as distributions over words.
     counts : sparse or dense array of shape (n, V)
-        The documents in which to look: those of the training, or others.
+        Documents in which to count: the training documents, or others.
     n_words : int, default=10
 
     Returns
     -------
     ndarray of shape (K,)
-        From -1, never together, over 0, as if by chance, to 1, only together. Pairs of words that never meet count
-        as -1, also where one of them never occurs; pairs that are in all documents say nothing and count as 0. NaN
-        where there are no two words.
+        -1 if the words never occur together, 0 if as often as by chance, 1 if only together. Pairs that never occur
+        together count as -1, even if one of the words never occurs; pairs that are in all documents count as 0. NaN
+        if a topic has fewer than two words.
 
     Notes
     -----
-    Bouma (2009), Lau, Newman & Baldwin (2014). The measure is gensim's "c_npmi" with whole documents as windows, but
-    for pairs that never meet, to which gensim gives a value close to -1 that depends on its epsilon.
+    Bouma (2009), Lau, Newman & Baldwin (2014). The measure is gensim's "c_npmi" with whole documents as windows,
+    except for pairs that never occur together: gensim gives them a value near -1 that depends on its epsilon.
 
     Examples
     --------
@@ -279,12 +279,12 @@ def frex(topics: Any, weight: float = 0.5) -> Array:
     topics : array of shape (K, V)
         Topics as distributions over words.
     weight : float, default=0.5
-        Of exclusivity, from 0 to 1; frequency has the rest.
+        Weight of exclusivity, from 0 to 1; frequency has the rest.
 
     Returns
     -------
     ndarray of shape (K, V)
-        Between 0 and 1. Ranks are shares of the vocabulary; equal words share their rank.
+        Between 0 and 1. Ranks are shares of the vocabulary; tied words have the same rank.
 
     Notes
     -----
@@ -325,11 +325,11 @@ def exclusivity(topics: Any, n_words: int = 10) -> Array:
     Returns
     -------
     ndarray of shape (K,)
-        1 where no other topic has these words, about 1 / K where all topics have them alike.
+        1 if no other topic has these words, about 1 / K if all topics have them equally.
 
     Notes
     -----
-    As in the diagnostics of MALLET. The function of this name in the R package stm is another one: the sum of
+    As in the diagnostics of MALLET. The function of this name in the R package stm is different: it is the sum of
     `frex` with weight 0.7 over the top words.
 
     Examples
@@ -359,7 +359,7 @@ def lift(topics: Any, word_counts: Any) -> Array:
 
     Notes
     -----
-    Taddy (2012). Lift likes rare words; `relevance` tempers it.
+    Taddy (2012). Lift favours rare words; `relevance` does so less.
 
     Examples
     --------
@@ -377,14 +377,14 @@ def lift(topics: Any, word_counts: Any) -> Array:
         )
     if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
         raise ValueError(
-            "word_counts must be finite and none below zero, with at least one word that occurs; "
+            "word_counts must be finite numbers of zero or more, with at least one word that occurs; "
             f"got values from {weight.min()} to {weight.max()}."
         )
     return _ratio(beta, weight / weight.sum())
 
 
 def relevance(topics: Any, word_counts: Any, lambda_: float = 0.6) -> Array:
-    """How relevant each word is to each topic: between probable and lifted.
+    """How relevant each word is to each topic: a compromise between probability and lift.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ def relevance(topics: Any, word_counts: Any, lambda_: float = 0.6) -> Array:
 
 
 def word_scores(topics: Any) -> Array:
-    """How much each word tells each topic from the others, weighted by its probability.
+    """How much each word distinguishes each topic from the others, weighted by its probability.
 
     Parameters
     ----------
@@ -434,7 +434,7 @@ def word_scores(topics: Any) -> Array:
     Returns
     -------
     ndarray of shape (K, V)
-        p(w | k) (log p(w | k) - mean over topics j of log p(w | j)). Zero probabilities are taken as 1e-300.
+        p(w | k) (log p(w | k) - mean over topics j of log p(w | j)). Zero probabilities count as 1e-300.
 
     Notes
     -----
@@ -461,12 +461,12 @@ def topic_diversity(topics: Any, n_words: int = 25) -> float:
     topics : array of shape (K, V)
         Topics as distributions over words.
     n_words : int, default=25
-        Words of each topic, or all where there are fewer.
+        Number of words of each topic.
 
     Returns
     -------
     float
-        1 where no two topics share a top word, 1 / K where all topics have the same ones.
+        1 if no two topics share a top word, 1 / K if all topics have the same top words.
 
     Notes
     -----
@@ -503,13 +503,13 @@ def _as_counts(counts: Any, beta: Array) -> csr_matrix:
 
 
 def _as_proportions(theta: Any, n: int, K: int) -> Array:
-    found = np.asarray(theta, dtype=np.float64)
-    if found.shape != (n, K):
+    proportions = np.asarray(theta, dtype=np.float64)
+    if proportions.shape != (n, K):
         raise ValueError(
             f"theta must have one row per document and one column per topic: expected shape {(n, K)}, got "
-            f"{found.shape}. Pass model.transform(X) of the same documents and model.components_."
+            f"{proportions.shape}. Pass model.transform(X) of the same documents and model.components_."
         )
-    return found
+    return proportions
 
 
 def _topic_parts(beta: Array) -> Array:

@@ -47,7 +47,7 @@ from gptm.effects.effect_tables import (
 from gptm.fitted import Fitted
 from gptm.inference.checkpoint import Checkpoint
 from gptm.inference.em.run_em import run_em
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.convergence import short_of_draws
 from gptm.inference.sampling.run_sampler import run_sampler
 from gptm.inference.start_point import Start
@@ -113,20 +113,20 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_components : int, default=10
         Number of topics.
     kernel : Kernel, array, "auto" or None, default="auto"
-        Similarity between documents, from `gptm.kernels`; an array is a precomputed one. "auto" takes
-        one term per usable column of the metadata and says so; without metadata, and with None, there
-        is no kernel and the model is `CTM`.
+        How similar documents are: a kernel from `gptm.kernels`, or a precomputed array. "auto" uses one term
+        for each usable column of the metadata, and logs its choice. Without metadata, or with None, there is
+        no kernel and the model is a `CTM`.
     inference : {"sampling", "variational", "map"}, default="sampling"
-        As in `CTM`; "map" takes the document means F at their maximum, as the paper does.
+        As in `CTM`. "map" sets the document means F to their most probable values, as the paper does.
     coregionalization : {"free", "shared", "identity"}, default="free"
-        How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I. Where the strength is
-        not learnt, b is 1 and a free B is the identity.
+        How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I. If the strength is not
+        learnt, b is 1 and a free B is the identity.
     topic_covariance : {"full", "identity"}, default="full"
         Learn the covariance of topics, or keep it at the identity.
     learn_kernel : bool, default=True
-        Learn how strong the kernel is, the weights of the terms of a sum, and length-scales and the like that were
-        not given. A term that carries a number, as in `2.0 * kernel` beside others, keeps its weight relative to
-        other such terms. In "map" inference the kernel is always taken as given.
+        Learn the strength of the kernel, the weights of the terms of a sum, and parameters that were not given,
+        such as length-scales. Terms with a factor, such as `2.0 * kernel`, keep their weights relative to each
+        other. "map" inference never learns the kernel.
     fit_mean, init, smoothing, seed_words, seed_weight, n_chains, max_iter, tol, doc_points, doc_tol, random_state,
     n_jobs, verbose, callback, warm_start
         As in `CTM`.
@@ -137,18 +137,18 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     stop_reason_, diagnostics_, topic_names_
         As in `CTM`.
     kernel_ : Kernel or None
-        The kernel with its parameters as learnt, at a mean variance of one.
+        The kernel with its learnt parameters, scaled to a mean variance of one.
     coregionalization_ : ndarray of shape (n_components, n_components)
         B: how the kernel acts across topics.
     doc_means_ : ndarray of shape (n_documents, n_components)
-        F: what the kernel says of the training documents' logits, relative to `mean_`.
+        F: the kernel's part of the training documents' logits, relative to `mean_`.
     dual_coef_ : ndarray of shape (n_documents, n_components)
         alpha, with F = kernel @ alpha.
 
     Notes
     -----
-    The paper's own model is `GPTM(kernel=..., inference="map", coregionalization="identity", fit_mean=False)`; its
-    variants: SI adds `topic_covariance="identity"`, KI takes `kernel=kernels.Identity()`, SI-KI does both.
+    The paper's own model is `GPTM(kernel=..., inference="map", coregionalization="identity", fit_mean=False)`. Of its
+    variants, SI adds `topic_covariance="identity"`, KI uses `kernel=kernels.Identity()`, and SI-KI does both.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     >>> years = {"year": [1990, 1991, 2010, 2011] * 5}
     >>> model = GPTM(n_components=2, kernel=k.RBF("year", length_scale=5.0), random_state=0)
     >>> theta = model.fit(X, metadata=years).transform(np.zeros((2, 4)), metadata={"year": [1990, 2011]})
-    >>> theta.shape  # documents without a word: what their year says
+    >>> theta.shape  # documents without words: predicted from the year alone
     (2, 2)
     """
 
@@ -240,7 +240,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @property
     def doc_topics_(self) -> Array:
-        """Expected proportions of the training documents, worked out when they are first asked for."""
+        """Expected proportions of the training documents, computed on first use."""
         return self._with_proportions().proportions
 
     # Fitting.
@@ -259,16 +259,15 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
-            Counts of words. Empty documents are welcome.
+            Counts of words. Documents may be empty.
         y : array of shape (n_documents,), optional
-            Labels for a kernel that asks for them, `MustLink()`; otherwise ignored.
+            Labels, for kernels that read them (`MustLink()`); otherwise ignored.
         metadata : DataFrame or dict of columns, optional
-            One row per document, for kernels that read columns; by default a corpus brings its own.
-
+            One row per document, for kernels that read columns. Default: the metadata of the corpus.
         checkpoint : path, optional
-            A file that keeps the work under way. The same call after a crash goes on from there, and ends in the same
-            bits as a fit that was not disturbed. Another corpus, other settings or another version of gptm are
-            refused. The file is removed when the fit is done.
+            A file that stores the progress of the fit. After a crash, the same call continues from there and gives
+            the same bits as a fit without a crash. It refuses another corpus, other settings or another version of
+            gptm. The file is removed when the fit is done.
         every : str or float, default="60s"
             How often to write it: a duration such as "30s" or "5min", or a number of seconds.
 
@@ -280,10 +279,10 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
-        """Fit, then transform the same documents; takes the same metadata for both.
+        """Fit the model and return the topic proportions of the same documents.
 
-        Labels in `y` and pairs of documents are for the fit alone. `Precomputed` and `Graph(adjacency=...)` without
-        `id` still know the documents by their places here; `transform` cannot, and leaves them to the prior.
+        Labels in `y` and pairs of documents are used for the fit only. `Precomputed` and `Graph(adjacency=...)`
+        without `id` recognise the documents by their positions here. `transform` cannot: it falls back to the prior.
 
         Parameters
         ----------
@@ -310,26 +309,26 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> Any:
         """Expected topic proportions of documents.
 
-        Each document on its own: without words by what the kernel predicts from the metadata, without metadata by
-        what the words say under the prior. In "map" inference the documents of one call are solved jointly.
+        Each document is predicted on its own: from its words and its metadata. Without words the metadata decide;
+        without metadata the words and the prior do. In "map" inference the documents of one call are solved jointly.
 
         Parameters
         ----------
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
         metadata : DataFrame or dict of columns, optional
         missing_columns : {"error", "prior"}, default="error"
-            What to do where the metadata lack a column that the kernel reads: say so, or take it as missing for
-            all documents, so that this term of the kernel falls back to the prior.
+            What to do if the metadata lack a column that the kernel reads: raise an error, or treat all its values
+            as missing, so that this term of the kernel falls back to the prior.
         return_std : bool, default=False
-            Return (proportions, standard deviations): how far each may be off, given the topics.
+            Also return the standard deviation of each proportion, given the topics.
         quantiles : sequence of float, optional
-            Return also quantiles of each proportion, such as `(0.05, 0.95)` for 90 % intervals, as an array of shape
-            (n_quantiles, n_documents, n_components), behind everything else.
+            Also return quantiles of each proportion, such as `(0.05, 0.95)` for 90 % intervals, as the last array, of
+            shape (n_quantiles, n_documents, n_components).
 
         Returns
         -------
         ndarray of shape (n_documents, n_components), or a tuple of arrays
-            Rows of the first sum to one.
+            Proportions, and what else was requested. The proportions of a document sum to one.
         """
         check_is_fitted(self)
         wanted = [] if quantiles is None else checked_quantiles(quantiles)
@@ -339,12 +338,12 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if not return_std and quantiles is None:
                 return proportions(self.fitted_, counts, new, self._effort)
             posterior = posterior_of_proportions(self.fitted_, counts, new, self._effort, wanted)
-        answer = [posterior.theta]
+        arrays = [posterior.theta]
         if return_std:
-            answer.append(posterior.std)
+            arrays.append(posterior.std)
         if wanted:
-            answer.append(posterior.quantiles)
-        return tuple(answer)
+            arrays.append(posterior.quantiles)
+        return tuple(arrays)
 
     def score(
         self,
@@ -355,7 +354,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         metadata: Any = None,
         missing_columns: Literal["error", "prior"] = "error",
     ) -> float:
-        """Mean log-probability per held-out word, half of each document's words observed.
+        """Mean log-probability per held-out word, with half of each document's words observed.
 
         Parameters
         ----------
@@ -390,9 +389,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
         metadata : DataFrame or dict of columns, optional
         kind : {"completion", "conditional", "joint"}, default="completion"
-            "completion" predicts each document's other words from some of them, which is the honest score.
-            "conditional" and "joint" are the paper's eqs 24 and 23, with the bound in place of the likelihood: the
-            document means are adapted to the very words that are scored, and "joint" adds their density.
+            "completion" predicts the held-out words of each document from the others; this is the honest score.
+            "conditional" and "joint" are the paper's eqs 24 and 23, with the bound in place of the likelihood. They
+            fit the document means to the words that are scored; "joint" also adds the density of these means.
         observed : float, default=0.5
             For "completion": share of each document's words that the model sees.
         missing_columns : {"error", "prior"}, default="error"
@@ -409,7 +408,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return float(np.exp(-score))
         counts = read_counts(self, X)
         if counts.sum() == 0:
-            raise ValueError("there is no word to score: every document is empty.")
+            raise ValueError("there are no words to score: every document is empty.")
         new = self._read_new(X, metadata, counts, missing_columns)
         with computing(self.n_jobs):
             cross = self.fitted_.bound.cross(new, joint=True)
@@ -432,7 +431,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         n_documents : int
         metadata : DataFrame or dict of columns, optional
-            Of the documents to draw; a kernel on columns needs it.
+            Metadata of the documents to draw; needed if the kernel reads columns.
         n_words : int or sequence of int, default=100
             Words per document.
         random_state : int, RandomState or None
@@ -441,7 +440,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        Corpus
+        Corpus, or (Corpus, Latent)
         """
         check_is_fitted(self)
         check_number("n_documents", n_documents, least=1, integer=True)
@@ -459,8 +458,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def variance_explained(self, *, level: float = 0.9) -> pd.DataFrame:
         """The share of the variance of the topics' logits over documents that each term of the kernel explains.
 
-        It describes; it is no test. A share is never zero, and an irrelevant column has a small one too: whether a
-        column matters is for `effects` to say, whose bands hold zero or not, or for `gptm.compare`.
+        This describes the fit; it is not a test. Even an irrelevant column has a small share. To find out whether a
+        column matters, see whether the bands of `effects` contain zero, or use `gptm.compare`.
 
         Parameters
         ----------
@@ -470,10 +469,10 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            Columns term, topic ("all", or a topic's number), share, low, high. The last term is "unexplained": what
-            documents have for themselves. The shares of one topic sum to one: they are posterior means, and low and
-            high quantiles, of Cov(term, kernel) / Var(logits). Terms that go together share what they explain; one
-            that goes against the others may have a share below zero.
+            Columns term, topic ("all", or a topic's number), share, low, high. The last term is "unexplained": the
+            documents' own variation. A share is the posterior mean of Cov(term, kernel) / Var(logits), low and high
+            are its quantiles. The shares of one topic sum to one. Correlated terms divide what they explain between
+            them; a term that works against the others may have a negative share.
 
         Examples
         --------
@@ -500,39 +499,43 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         level: float = 0.9,
         n_points: int = 50,
     ) -> pd.DataFrame:
-        """What a term of the kernel does to the topics: a curve along a column, levels of a category, documents.
+        """The effect of a term of the kernel on the topics: along a column, by level of a category, or by document.
 
         Parameters
         ----------
         term : str or int, optional
-            One of `terms_`, its number, or a column that it reads; may be left out where there is one term.
+            One of `terms_`, its number, or a column that it reads. Not needed if there is only one term.
         topic : int, str or sequence, optional
-            Topics to show, by number or by the name that `seed_words` gave them; all by default.
+            Topics to show, by number or by name (from `seed_words`); all by default.
         at : value, sequence, dict or DataFrame, optional
-            Settings of the term's columns, seen in training or not. By default `n_points` even steps along a number
-            or date, all levels of a category, and otherwise the training documents.
+            Settings of the term's columns, seen in training or not. Default: `n_points` evenly spaced values of a
+            number or date, all levels of a category, otherwise the training documents.
         versus : value, sequence, dict or DataFrame, optional
-            One more setting, or as many as `at` has: all numbers are then differences to it. Columns that it leaves
-            out are as in `at`: `versus={"party": "Whig"}` compares parties at each date.
+            A setting to compare with, or one for each setting in `at`. All values are then differences from it.
+            Columns that it leaves out are as in `at`: `versus={"party": "Whig"}` compares parties at each date.
         level : float, default=0.9
             Credible level of the bands, for each value on its own.
         n_points : int, default=50
+            Number of values along a number or date, without `at`.
 
         Returns
         -------
         DataFrame
-            One row per topic and setting: term, topic, the columns of the setting (or `document`, a position; a name
-            that is taken gets "_at" behind it), then contrast, contrast_low, contrast_high: the term's part of the
-            topic's logit, relative to the mean of all topics and to the average training document; and share,
-            share_low, share_high: the mean proportion of the topic among documents at this setting, each of which
-            counts the same, with other columns as they are over all training documents. Shares of all topics at a
-            setting sum to one.
+            One row per topic and setting, with the columns
+
+            - term, topic;
+            - the columns of the setting (a name that is already in use gets "_at" appended), or `document`, the
+              position of a training document;
+            - contrast, contrast_low, contrast_high: the term's part of the topic's logit, relative to the mean of all
+              topics and to the average training document;
+            - share, share_low, share_high: the mean proportion of the topic among documents at this setting, all
+              other columns distributed as in training. The shares of all topics at a setting sum to one.
 
         Notes
         -----
-        Values are means, bands quantiles, over draws of the posterior, in which topics, documents and covariances
-        vary together; the kernel's length-scales and weights are held at their estimates. A model that was fitted
-        without draws ("variational", "map") gets a short chain from its fit when first asked.
+        Values are means over draws of the posterior, and bands are quantiles. Topics, documents and covariances vary
+        from draw to draw; the kernel's length-scales and weights stay at their estimates. For a model that was fitted
+        without draws ("variational", "map"), the first call runs a short chain that starts at the fit.
 
         Examples
         --------
@@ -555,14 +558,14 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def topics(
         self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
     ) -> pd.DataFrame:
-        """The topics as a table: how large they are, what they are about, how good they look.
+        """The topics as a table: their words, their quality and their shares.
 
         Parameters
         ----------
         n_words : int, default=10
-            Words in each column of words.
+            Number of words in each column of words.
         feature_names : sequence of str, optional
-            The words of the columns of X; known already where the model was fitted to a corpus or a DataFrame.
+            The words of the columns of X. Not needed if the model was fitted to a corpus or a DataFrame.
 
         Returns
         -------
@@ -571,13 +574,13 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
             - words: the most probable ones;
             - frex: those that are frequent and exclusive (`gptm.metrics.frex`);
-            - lift: those whose probability rises most over that in the corpus (`gptm.metrics.lift`);
-            - score: those that tell the topic from the others (`gptm.metrics.word_scores`);
+            - lift: those that are most probable relative to the whole corpus (`gptm.metrics.lift`);
+            - score: those that distinguish the topic from the others (`gptm.metrics.word_scores`);
             - coherence: whether the ten most probable words occur in the same training documents
               (`gptm.metrics.npmi_coherence`);
-            - exclusivity: whether the other topics leave these ten words alone (`gptm.metrics.exclusivity`);
-            - share: mean proportion over the training documents, each of which counts the same;
-            - name: first of all, where `seed_words` named topics.
+            - exclusivity: how little the other topics use these ten words (`gptm.metrics.exclusivity`);
+            - share: mean proportion over the training documents;
+            - name: the first column, if `seed_words` named topics.
 
         Examples
         --------
@@ -596,22 +599,22 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def representative_documents(
         self, topic: int | str, n: int = 5, *, corpus: Corpus | None = None
     ) -> pd.DataFrame:
-        """The training documents with the largest expected share of a topic.
+        """The training documents with the largest proportions of a topic.
 
         Parameters
         ----------
         topic : int or str
-            From 0 to n_components - 1, or the name that `seed_words` gave it.
+            A number from 0 to n_components - 1, or a name (from `seed_words`).
         n : int, default=5
             Number of documents.
         corpus : Corpus, optional
-            The training corpus, which the model does not keep: adds ids and texts where it has them.
+            The training corpus, to add ids and texts. The model itself does not keep it.
 
         Returns
         -------
         DataFrame
-            Largest share first, with the columns position, in the training data, and share; with a corpus also id
-            and text, its first 200 characters.
+            Largest proportion first. Columns: position in the training data; share, the proportion of the topic; with
+            a corpus also id, and text with the first 200 characters.
 
         Examples
         --------
@@ -628,15 +631,15 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def topic_correlations(self, of: Literal["residual", "prior"] = "residual") -> pd.DataFrame:
         """Which topics go together in documents: correlations of their logits.
 
-        What a document's logits have in common does not change its proportions and is taken out first; two
-        topics therefore have correlation -1, and more topics -1 / (K - 1) on average where they vary alike.
+        A shift common to all logits of a document does not change its proportions and is removed first. So two topics
+        always have correlation -1, and K topics that vary alike have -1 / (K - 1) on average.
 
         Parameters
         ----------
         of : {"residual", "prior"}, default="residual"
-            "residual" is what the kernel does not explain, from `topic_covariance_`; "prior" is all variation, that
-            which the kernel describes included: `topic_covariance_` + `coregionalization_`, the latter times the
-            mean variance of the kernel, which is one where its strength is learnt. Without a kernel they are the same.
+            "residual" is the variation that the kernel does not explain, from `topic_covariance_`. "prior" is all
+            variation: `topic_covariance_` + `coregionalization_`, the latter times the mean variance of the kernel,
+            which is one if its strength is learnt. Without a kernel both are the same.
 
         Returns
         -------
@@ -664,25 +667,25 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_words: int = 3,
         feature_names: Sequence[str] | None = None,
     ) -> Any:
-        """Topics as a graph, joined where they correlate; needs networkx.
+        """Topics as a graph, with an edge between correlated topics; needs networkx.
 
         Parameters
         ----------
         threshold : float, default=0.1
-            Smallest correlation that joins two topics. A negative one also joins topics that avoid each other; -1
-            joins all.
+            Smallest correlation that joins two topics. A negative threshold also joins topics that avoid each other;
+            -1 joins all.
         of : {"residual", "prior"}, default="residual"
             As in `topic_correlations`.
         n_words : int, default=3
-            Words in a topic's label.
+            Number of words in a topic's label.
         feature_names : sequence of str, optional
-            The words of the columns of X, for a model that was fitted to a bare array.
+            The words of the columns of X, for a model that was fitted to an array without names.
 
         Returns
         -------
         networkx.Graph
-            Nodes are the topics' numbers with the attributes label, the most probable words, and share; edges have
-            the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or igraph.
+            Nodes are the numbers of the topics, with the attributes label (the most probable words) and share. Edges
+            have the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or igraph.
 
         Examples
         --------
@@ -704,13 +707,13 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def topic_words(
         self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
     ) -> list[list[str]]:
-        """The most probable words of each topic as lists, as gensim and OCTIS take them.
+        """The most probable words of each topic as lists, in the form that gensim and OCTIS take.
 
         Parameters
         ----------
         n_words : int, default=10
         feature_names : sequence of str, optional
-            The words of the columns of X, for a model that was fitted to a bare array.
+            The words of the columns of X, for a model that was fitted to an array without names.
 
         Returns
         -------
@@ -739,13 +742,13 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         of : {"documents", "words"}, default="documents"
         feature_names : sequence of str, optional
-            The words of the columns of X, for a model that was fitted to a bare array.
+            The words of the columns of X, for a model that was fitted to an array without names.
 
         Returns
         -------
         DataFrame
-            With the columns document, topic and share, where document is the position in the training data; or topic,
-            word and probability. Ready for `groupby`, `pivot`, seaborn or ggplot.
+            Columns document (the position in the training data), topic and share (the document's proportion); or
+            topic, word and probability. Ready for `groupby`, `pivot`, seaborn or ggplot.
 
         Examples
         --------
@@ -764,9 +767,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         n_words : int, default=10
-            Words of each topic in the list of topics.
+            Number of words of each topic in the list of topics.
         feature_names : sequence of str, optional
-            The words of the columns of X, for a model that was fitted to a bare array.
+            The words of the columns of X, for a model that was fitted to an array without names.
 
         Returns
         -------
@@ -784,7 +787,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return interop.to_octis(self._with_proportions(), n_words, feature_names=feature_names)
 
     def to_arviz(self) -> Any:
-        """The draws of the sampler for ArviZ, whose diagnostics and plots take it as it is; needs arviz.
+        """The draws of the sampler, in the form that the diagnostics and plots of ArviZ take; needs arviz.
 
         Returns
         -------
@@ -806,9 +809,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : Corpus, or sparse or dense array of shape (n_documents, n_words)
             The training documents.
         feature_names : sequence of str, optional
-            The words of the columns of X, for a model that was fitted to a bare array.
+            The words of the columns of X, for a model that was fitted to an array without names.
         **options
-            For `pyLDAvis.prepare`, such as `mds="mmds"` or `R=20`. Unlike there, topics keep their order by default
+            Options of `pyLDAvis.prepare`, such as `mds="mmds"` or `R=20`. By default topics keep their order
             (`sort_topics=False`) and one process does the work (`n_jobs=1`).
 
         Returns
@@ -836,7 +839,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         words: Mapping[str, Any] | None = None,
         reading: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the fitted model to one file, replaced as a whole; `gptm.load` reads it.
+        """Write the fitted model to one file, which `gptm.load` reads.
 
         The file holds the parameters, the fitted arrays, snapshots of the draws and, with a kernel, what it needs of
         the training metadata; after EM with a kernel also the counts of words. It holds no texts unless you pass them,
@@ -846,11 +849,11 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         path : str or path
         corpus : Corpus, optional
-            The training documents, to be kept beside the model; `gptm.storage.load_attached` reads them.
+            The training documents, to store with the model; `gptm.storage.load_attached` reads them.
         texts : sequence of str, optional
-            One per document of the corpus. Those inside of the corpus are not kept unless they are passed here.
+            One text per document of the corpus. Texts inside the corpus are stored only if you pass them here.
         words, reading : dict, optional
-            How texts become words and how files were read, as far as JSON can say it.
+            How texts become words and how files were read, as values that JSON can store.
         """
         fitted = self._with_proportions()
         kind = type(self).__name__
@@ -959,8 +962,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         bound: BoundKernel,
         previous: Fitted | None,
         hold_kernel: bool = False,
-    ) -> Problem:
-        return Problem.of(
+    ) -> FitProblem:
+        return FitProblem.of(
             counts,
             bound,
             inference=self.inference,
@@ -976,7 +979,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _starts(
         self,
-        problem: Problem,
+        problem: FitProblem,
         init: Any,
         previous: Fitted | None,
         seed: Any,
@@ -992,7 +995,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _infer(
         self,
-        problem: Problem,
+        problem: FitProblem,
         starts: list[Start],
         progress: Progress,
         seed: Any,
@@ -1029,20 +1032,20 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return fitted if complete else replace(fitted, reason="interrupt")
 
     def _conclude(self, fitted: Fitted, progress: Progress, checkpoint: str | None) -> None:
-        """Say how the fit went, and warn where it is not what somebody may take it for."""
+        """Say how the fit ended, and warn if it ended too early."""
         n_iter = len(fitted.trace)
         progress.say(f"{fitted.reason} after {n_iter} iterations  {progress.elapsed()}")
         if fitted.reason == "interrupt":
-            again = "Fit again with warm_start=True to go on from it."
+            again = "Fit again with warm_start=True to continue from it."
             if checkpoint is not None:
-                again = "The same call with the same checkpoint goes on from here."
-            said = Message(
+                again = "The same call with the same checkpoint continues from here."
+            message = Message(
                 f"fit was interrupted after {n_iter} iterations; the model so far is kept.",
                 PythonOnly(f" {again}"),
             )
-            warn(said, ConvergenceWarning)
+            warn(message, ConvergenceWarning)
         elif fitted.reason == "max_iter" and not fitted.by_sampling:
-            said = Message(
+            message = Message(
                 f"fit did not converge in {n_iter} iterations: the bound still rises by more than "
                 f"{self.tol:g} of its value. Increase ",
                 Argument("max_iter"),
@@ -1050,18 +1053,18 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 Argument("tol"),
                 " if this is close enough.",
             )
-            warn(said, ConvergenceWarning)
+            warn(message, ConvergenceWarning)
         elif fitted.reason == "max_iter" and (shortage := short_of_draws(fitted.diagnostics)):
-            said = Message(
-                f"the chain is short for error bars: after {n_iter} sweeps a typical effect has {shortage}",
-                PythonOnly(" (diagnostics_ has all)"),
-                ". Topics and predictions are usable; bands of effects may be too narrow. For these pass ",
+            message = Message(
+                f"the chain is short for bands: after {n_iter} sweeps a typical effect has {shortage}",
+                PythonOnly(" (see diagnostics_)"),
+                ". You can use topics and predictions; bands of effects may be too narrow. For better bands pass ",
                 Argument("max_iter", 4 * n_iter),
                 ".",
             )
-            warn(said, ConvergenceWarning)
+            warn(message, ConvergenceWarning)
 
-    # What a fitted model works out when it is asked.
+    # Computed from a fitted model on first use.
 
     @property
     def _effort(self) -> Effort:
@@ -1116,17 +1119,17 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if frame is not None and kernel is not None:
             frame = with_columns(frame, kernel.column_names(), fill=missing_columns == "prior")
         elif bound.reads_metadata and missing_columns == "error":
-            said = Message(
-                f"the kernel {kernel!r} reads metadata, but none arrived with these {n_documents} documents; they fall "
-                "back to the prior. Pass ",
+            message = Message(
+                f"the kernel {kernel!r} reads metadata, but these {n_documents} documents came without any; the kernel "
+                "falls back to the prior. Pass ",
                 Argument("metadata", ...),
                 ", a table with its columns.",
                 PythonOnly(
-                    " Inside scikit-learn's cross-validation switch on "
+                    " Inside scikit-learn's cross-validation, switch on "
                     "sklearn.set_config(enable_metadata_routing=True)."
                 ),
             )
-            warn(said)
+            warn(message)
         return bound.read(Documents(n_documents, frame, counts, None, self.n_jobs))
 
     def _completion(
@@ -1139,10 +1142,10 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> float:
         check_is_fitted(self)
         counts = read_counts(self, X)
-        seen, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
-        new = self._read_new(X, metadata, seen, missing_columns)
+        observed_counts, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
+        new = self._read_new(X, metadata, observed_counts, missing_columns)
         with computing(self.n_jobs):
-            theta = proportions(self.fitted_, seen, new, self._effort)
+            theta = proportions(self.fitted_, observed_counts, new, self._effort)
         return metrics.mean_log_likelihood(theta, self.components_, held_out, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
@@ -1161,49 +1164,51 @@ class CTM(GPTM):
     n_components : int, default=10
         Number of topics.
     inference : {"sampling", "variational"}, default="sampling"
-        Draw from the posterior by Gibbs sampling, topics included, so that error bars are honest; or approximate it
-        by variational EM, which takes less time, has its topics as point estimates and no error bars of its own.
+        "sampling" draws all unknowns, topics included, from the posterior (a Gibbs sampler), so that bands are honest.
+        "variational" approximates the posterior by EM: faster, but topics are point estimates and have no bands.
     topic_covariance : {"full", "identity"}, default="full"
         Learn the covariance of topics, or keep it at the identity.
     fit_mean : bool, default=True
         Learn the overall mean of the topics' logits, or keep it at zero.
     init : {"gibbs", "spectral", "random"} or array of shape (n_components, n_words), default="gibbs"
-        Where the fit starts: a few short seeded Gibbs runs for LDA (one where there are many tokens), anchor
-        words, random handfuls of documents, or given topics.
+        Where the fit starts: the best of a few short Gibbs runs of LDA (with more than 400,000 tokens there is one
+        run), anchor words, random groups of documents, or the topics in an array.
     smoothing : float, default=0.01
         For EM: added to every expected count of a word in a topic. The sampler learns the topics' prior.
     seed_words : dict, optional
         Words that belong to topics, such as `{0: ["tax", "budget"], "war": ["army", "navy"]}`. A topic is a number from
         0 to n_components - 1, or a name, which takes the next free number and is shown in `topics()` and plots. Words
-        are those of a corpus or a DataFrame, or numbers of columns. They steer; the documents have the last word.
+        are those of a corpus or a DataFrame, or numbers of columns. They guide the topics; the documents can overrule
+        them.
     seed_weight : float, default=2.0
-        How strongly: a seed word is taken as seen in its topic this many times as often as it occurs. A frequent one
-        counts for this as if it were 2 % of the words of an average topic.
+        How strongly seed words guide: a seed word gets this many pseudo-counts in its topic for each of its
+        occurrences. Occurrences beyond 2 % of the tokens of an average topic do not count.
     n_chains : int, default=1
-        Chains of the sampler, each from a start of its own, run side by side; their topics are aligned and their
-        draws put together. Two or more tell, by R-hat, whether they found the same topics.
+        Number of chains of the sampler, each with its own start, run side by side. Their topics are matched and their
+        draws pooled. With two or more, R-hat shows whether the chains found the same topics.
     max_iter : int or None, default=None
-        Maximum number of sweeps, or of iterations of EM. None takes 200 to 2,000 sweeps, more where they are
-        cheap, and 200 iterations. The sampler ends sooner where the log-density, the topics' shares and the effects
-        have 100 effective draws (in the median of each kind), after a quarter or half of that.
+        Maximum number of sweeps, or of iterations of EM. None means 200 to 2,000 sweeps (more if they are cheap), or
+        200 iterations. The sampler ends after a quarter or half of these sweeps if the log-density, the topics'
+        shares and the effects have 100 effective draws by then (in the median of each kind).
     tol : float, default=3e-4
         For EM: converged when the bound rises by less than this share of its value.
     doc_points : int, default=64
-        Points by which `transform` takes the mean over a document's posterior, each weighted by its density. More are
-        more accurate and take longer; 0 takes a quick variational approximation instead.
+        Number of weighted points with which `transform` averages over a document's posterior. More points are more
+        accurate and take longer; 0 means a quick variational approximation.
     doc_tol : float, default=1e-7
-        For that approximation: a document is done after a step that promised less than this, in nats per token. 0.01
-        takes a quarter of the steps and predicts words as well, 0.5 an eighth and nearly as well. Of no effect in
-        "map" inference.
+        For that approximation: a document is done when a step promises to gain less than this, in nats per token.
+        0.01 takes a quarter of the steps and predicts words as well; 0.5 takes an eighth and predicts nearly as well.
+        Not used in "map" inference.
     random_state : int, RandomState or None
         The same seed gives the same model, bit by bit, for any `n_jobs`.
     n_jobs : int or None
         Threads; None means 1, -1 all cores.
     verbose : int or bool, default=False
+        Print a line after each sweep or iteration.
     callback : callable, optional
         `callback(number, state)` after each sweep or iteration; fitting stops when it returns True.
     warm_start : bool, default=False
-        Go on from the last fit.
+        Continue from the last fit.
 
     Attributes
     ----------
@@ -1216,19 +1221,19 @@ class CTM(GPTM):
     doc_logits_, doc_variance_ : ndarray of shape (n_documents, n_components)
         Mean and variance of the training documents' logits, which sum to zero in sampling.
     bound_ : ndarray of shape (n_iter_,)
-        After each sweep the log-density of words and logits given all else; or after each iteration of EM the lower
-        bound of the log-likelihood, with the log-prior of the topics that `smoothing` means and in "map" inference the
-        density of F, which never falls.
+        Sampling: the log-density of words and logits after each sweep. EM: the lower bound of the log-likelihood
+        after each iteration, which never falls; it includes the log-prior of the topics (from `smoothing`) and, in
+        "map" inference, the density of F.
     n_iter_ : int
-        Sweeps or iterations.
+        Number of sweeps or iterations.
     converged_ : bool
-        Whether the sampler has drawn enough (see `max_iter`), or EM's bound has come to rest.
+        Whether the sampler has drawn enough (see `max_iter`), or the bound of EM has stopped rising.
     stop_reason_ : {"converged", "max_iter", "callback", "interrupt"}
     diagnostics_ : DataFrame or None
-        Of the sampler: effective sample size `ess` and split R-hat `rhat` of the log-density, of the topics' shares
-        and of effects, the median one and the worst of each. None for EM.
+        Sampling: effective sample size (`ess`) and split R-hat (`rhat`) of the log-density, the topics' shares and
+        the effects; the median and the worst of each. None for EM.
     topic_names_ : list of str or None
-        Names of the topics that `seed_words` named, None for others; None where it named none.
+        Names from `seed_words`, None for topics without a name; None if no topic has a name.
 
     Examples
     --------
@@ -1241,7 +1246,7 @@ class CTM(GPTM):
     >>> bool((theta[0].argmax() == theta[1].argmax()) and (theta[0].argmax() != theta[2].argmax()))
     True
 
-    Topics can be steered by some of their words:
+    Seed words guide topics:
 
     >>> from gptm import Corpus
     >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
@@ -1327,7 +1332,7 @@ def load(path: str | os.PathLike[str]) -> GPTM:
     stored = read_model(path)
     if stored.kind not in _KINDS:
         raise ValueError(
-            f"{os.fspath(path)} holds a {stored.kind!r}, which this version does not know. Upgrade gptm."
+            f"{os.fspath(path)} contains a {stored.kind!r}, which this version does not know. Upgrade gptm."
         )
     try:
         model = _KINDS[stored.kind](**stored.parameters)

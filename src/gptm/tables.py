@@ -20,7 +20,7 @@ N_SCORED = 10  # words of a topic that its coherence and exclusivity look at
 def word_names(
     fitted: Fitted, feature_names: Sequence[str] | np.ndarray | None = None
 ) -> np.ndarray:
-    """Names (V,) of the words: those given, or those of the fit, or the columns' numbers."""
+    """Names (V,) of the words: the given ones, those of the fit, or the numbers of the columns."""
     V = fitted.components.shape[1]
     if feature_names is None:
         feature_names = fitted.vocabulary
@@ -29,13 +29,13 @@ def word_names(
     names = np.asarray(feature_names, dtype=object)
     if len(names) != V:
         raise ValueError(
-            f"feature_names must name every column of the counts: expected {V}, got {len(names)}."
+            f"feature_names must have one name for each column of the counts: expected {V}, got {len(names)}."
         )
     return names
 
 
 def topic_numbers(fitted: Fitted, topics: Any) -> list[int]:
-    """Numbers of topics that are given by number or by name, one or several.
+    """The numbers of one or several topics, given by number or name.
 
     Examples
     --------
@@ -47,14 +47,14 @@ def topic_numbers(fitted: Fitted, topics: Any) -> list[int]:
     """
     names = fitted.topic_names or []
     single = isinstance(topics, str) or np.ndim(np.asarray(topics, dtype=object)) == 0
-    asked = [topics] if single else list(topics)
+    wanted = [topics] if single else list(topics)
     in_use = [repr(name) for name in names if name is not None]
     called = f", or called {', '.join(in_use)}" if in_use else ""
-    if not asked:
-        expected = f"must name at least one topic, from 0 to {fitted.K - 1}{called}"
+    if not wanted:
+        expected = f"must be at least one topic, from 0 to {fitted.K - 1}{called}"
         raise ArgumentError("topic", expected, topics)
     numbers = []
-    for topic in asked:
+    for topic in wanted:
         whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
         if isinstance(topic, str) and topic in names:
             numbers.append(names.index(topic))
@@ -75,7 +75,7 @@ def one_topic(fitted: Fitted, topic: Any) -> int:
 
 
 def topic_shares(doc_topics: Array) -> Array:
-    """(K,) mean proportions over the training documents, each of which counts the same.
+    """(K,) mean proportions over the training documents; all documents count the same.
 
     This is what "share" of a topic means in all tables, plots and pages.
     """
@@ -90,9 +90,9 @@ def list_words(weights: Array, names: np.ndarray, n_words: int) -> list[list[str
 def topic_table(
     fitted: Fitted, n_words: int, feature_names: Sequence[str] | np.ndarray | None = None
 ) -> pd.DataFrame:
-    """One row per topic: its words in four orders, two scores, and its share of the corpus.
+    """One row per topic: its words in four orders, two scores, and its share.
 
-    Words come first and the share last because these are the columns that a narrow print shows.
+    Words come first and the share last because pandas shows these columns in a narrow terminal.
     """
     components, share = fitted.components, topic_shares(fitted.proportions)
     names = word_names(fitted, feature_names)
@@ -123,7 +123,7 @@ def topic_coherence(fitted: Fitted) -> Array:
 def document_table(
     fitted: Fitted, topic: int, n_documents: int, corpus: Corpus | None
 ) -> pd.DataFrame:
-    """The documents with the largest share of a topic, with ids and beginnings of texts if they are known."""
+    """The documents with the largest proportions of a topic, with ids and beginnings of texts if available."""
     check_number("n", n_documents, least=1, integer=True)
     doc_topics = fitted.proportions
     D = len(doc_topics)
@@ -135,7 +135,7 @@ def document_table(
         )
         raise ValueError(
             f"corpus must be the gptm.Corpus of the {D} training documents, in the same order; got {arrived}. "
-            "Pass the corpus that fit saw."
+            "Pass the corpus that the model was fitted to."
         )
     rows = np.argsort(-doc_topics[:, topic], kind="stable")[:n_documents]
     table = pd.DataFrame({"position": rows, "share": doc_topics[rows, topic]})
@@ -147,7 +147,7 @@ def document_table(
 
 
 def correlations(fitted: Fitted, of: Literal["residual", "prior"]) -> pd.DataFrame:
-    """Of the topics' logits: what the kernel leaves, or all variation."""
+    """Correlations of the topics' logits: of what the kernel does not explain, or of all variation."""
     check_choice("of", of, ("residual", "prior"))
     covariance = fitted.Sigma
     if of == "prior":
@@ -158,8 +158,8 @@ def correlations(fitted: Fitted, of: Literal["residual", "prior"]) -> pd.DataFra
 def correlation_table(covariance: Array) -> pd.DataFrame:
     """Correlations of topics from the covariance of their logits.
 
-    A shift common to all logits leaves the proportions alone and is not identified: what all topics share is taken
-    out first. A topic that then does not vary has correlation zero with all others.
+    A shift common to all logits does not change the proportions and is removed first. A topic that then does not vary
+    has correlation zero with all others.
     """
     K = len(covariance)
     C = np.eye(K) - 1.0 / K

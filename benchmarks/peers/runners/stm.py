@@ -77,11 +77,11 @@ def topics(session: Session) -> np.ndarray:
 
 def facts(session: Session) -> dict[str, Any]:
     expression = "cat(as.character(packageVersion('stm')), R.version.string, sep = ', ')"
-    told = subprocess.run(["Rscript", "-e", expression], capture_output=True, text=True).stdout
+    printed = subprocess.run(["Rscript", "-e", expression], capture_output=True, text=True).stdout
     return {
         "iterations": session.iterations,
         "converged": session.converged,
-        "stm": re.sub(r"\s+", " ", told).strip(),
+        "stm": re.sub(r"\s+", " ", printed).strip(),
     }
 
 

@@ -77,8 +77,8 @@ def distance_between(a, b, grid):
 def nearest_rows(rows, training, products, square, slack, own, grid, distances, positions):
     """Fill the k nearest rows of `training` (D, p) of a block of `rows` (n, p).
 
-    `products` (n, D), rows @ training.T, and `square` (D,), the squared norms of training, only tell which
-    rows cannot be near: each squared distance is known from them up to `slack` times both squared norms.
+    `products` (n, D), rows @ training.T, and `square` (D,), the squared norms of training, only show which
+    rows cannot be near: each squared distance follows from them up to `slack` times both squared norms.
     All others are measured, so that no rounding of the products reaches the result.
     """
     for d in range(rows.shape[0]):

@@ -78,7 +78,7 @@ def expected_softmax(lam, nu2, rules, out, scratch):
     """Fill `out` (n, K) with E[softmax(eta)] for eta ~ N(lam[d], diag nu2[d]), row by row.
 
     Each document has the first of the `rules` that is fine enough for it. In single precision, shares of less than
-    1e-37 are not told apart.
+    1e-37 are treated as equal.
     """
     K, last = lam.shape[1], rules.limits.shape[0] - 1
     double, single = scratch.double, scratch.single

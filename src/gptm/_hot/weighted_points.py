@@ -108,7 +108,7 @@ class PointsScratch(NamedTuple):
 
 
 class PointsOut(NamedTuple):
-    """What `weigh_block` fills for its documents; arrays that are not asked for are empty."""
+    """What `weigh_block` fills for its documents; arrays that are not needed are empty."""
 
     theta: np.ndarray  # (n, K)
     std: np.ndarray
@@ -525,7 +525,7 @@ def move_points(points, score, effective, U, roots, shift):
 
 @inlined(fastmath=FAST)
 def spread_again(points, y, z, effective, score, U, roots, mean, rows, C, own_roots, none, out):
-    """Fill `out` with normals of about the mean and covariance that weighted points tell of.
+    """Fill `out` with normals with about the mean and covariance of the weighted points.
 
     `score` is their mean score, which makes the mean more certain. Of the covariance few effective points know little,
     so that it is drawn towards that of before, which is one here. Other rows, and C, are scratch.
@@ -672,7 +672,7 @@ def start_document(places, beta, counts, norms, N, m, P, mode, nu2, e, n):
 
 @inlined()
 def write_moments(eta, theta, weights, effective, d, mean, squares, out):
-    """Write means and, if asked for, variances of the weighted points for document d."""
+    """Write means and, if their arrays are not empty, variances of the weighted points for document d."""
     K = out.theta.shape[1]
     moments(theta, weights, mean)
     for i in range(K):

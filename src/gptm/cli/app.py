@@ -19,12 +19,12 @@ from gptm.cli import score_commands as score
 from gptm.cli import transform_command as documents
 from gptm.cli.session import Session, run
 
-_EVERYWHERE = "Everywhere"
+_EVERYWHERE = "Options of all commands"
 
 
 def _checked_jobs(jobs: int | None) -> int | None:
     if jobs == 0:
-        raise typer.BadParameter("expected a number of threads from 1 on, or -1 for all cores.")
+        raise typer.BadParameter("expected at least 1 thread, or -1 for all cores.")
     return jobs
 
 
@@ -45,7 +45,7 @@ Jobs = Annotated[
         "--jobs",
         "-j",
         callback=_checked_jobs,
-        help="Threads; changes nothing but the time.",
+        help="Number of threads; -1 means all cores. Results do not depend on it.",
         show_default="all cores",
         rich_help_panel=_EVERYWHERE,
     ),
@@ -53,26 +53,28 @@ Jobs = Annotated[
 Quiet = Annotated[
     bool,
     typer.Option(
-        "--quiet", "-q", help="Only errors, warnings and data.", rich_help_panel=_EVERYWHERE
+        "--quiet", "-q", help="Print only errors, warnings and data.", rich_help_panel=_EVERYWHERE
     ),
 ]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="Data on standard output as JSON.", rich_help_panel=_EVERYWHERE),
+    typer.Option("--json", help="Print data as JSON.", rich_help_panel=_EVERYWHERE),
 ]
 Debug = Annotated[
     bool,
-    typer.Option("--debug", help="Show where an error came from.", rich_help_panel=_EVERYWHERE),
+    typer.Option(
+        "--debug", help="Show the full traceback of an error.", rich_help_panel=_EVERYWHERE
+    ),
 ]
 _GLOBAL = {"seed": Seed, "jobs": Jobs, "quiet": Quiet, "json": Json, "debug": Debug}
 
 
 class _Group(TyperGroup):
-    """The commands; asked for a command's help it reads no other option, which would take a third of the time."""
+    """The commands. For the help of a command, no other option is read: that would take a third of the time."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        asked = not ctx.resilient_parsing and set(ctx.help_option_names) & set(args[1:])
-        if asked and args[0] in self.commands:
+        wants_help = not ctx.resilient_parsing and set(ctx.help_option_names) & set(args[1:])
+        if wants_help and args[0] in self.commands:
             self.commands[args[0]].make_context(args[0], ["--help"], parent=ctx)  # ends here
         return super().parse_args(ctx, args)
 
@@ -80,8 +82,8 @@ class _Group(TyperGroup):
 app = typer.Typer(
     name="gptm",
     cls=_Group,
-    help="Topic models that use everything known about the documents.",
-    epilog="Try first: gptm demo. Then: gptm fit FILE, with a CSV of your own.",
+    help="Topic models that use what you know about your documents.",
+    epilog="Start with gptm demo. Then try gptm fit FILE with a CSV file of your own.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -124,8 +126,8 @@ def _add(name: str, function: Callable[..., int | None]) -> None:
     def command(context: typer.Context, **values: Any) -> None:
         settings = dict(context.obj or {})
         for key in _GLOBAL:
-            given = values.pop(key)
-            settings[key] = settings.get(key) if given in (None, False) else given
+            value = values.pop(key)
+            settings[key] = settings.get(key) if value in (None, False) else value
         session = Session(**{key: value for key, value in settings.items() if value is not None})
         for key, group in groups.items():
             values[key] = group(**{f.name: values.pop(f.name) for f in fields(group)})

@@ -1,4 +1,4 @@
-"""Arguments of the library as the options of the command line that stand for them."""
+"""Messages of the library with the options of the command line in place of Python's arguments."""
 
 import re
 import shlex
@@ -45,7 +45,7 @@ OPTIONS = {
 }
 
 
-def in_options(said: object) -> str:
+def in_options(source: object) -> str:
     """An error, a warning or a message on one line, with options in place of arguments.
 
     Examples
@@ -55,8 +55,8 @@ def in_options(said: object) -> str:
     >>> in_options(ValueError("Graph('links', id='key') has nothing to learn from"))
     "Graph('links', id='key') has nothing to learn from"
     """
-    message = getattr(said, "said", said)
-    text = message.written(_write) if isinstance(message, Message) else str(said)
+    message = getattr(source, "said", source)
+    text = message.written(_write) if isinstance(message, Message) else str(source)
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""`gptm demo`: a corpus that comes with the demo, and no file of one's own."""
+"""`gptm demo`: runs on texts that come with it; users need no file of their own."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 def demo(
     session: Session,
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The report page.")
+        str, typer.Option("--output", "-o", help="File for the page.")
     ] = "gptm-demo.html",
 ) -> int:
-    """Two centuries in twenty topics: the State of the Union addresses, with date, party and president."""
+    """Find twenty topics in two centuries of State of the Union addresses, with date, party and president."""
     check_output(output)
     from gptm import demo as library
 
-    return library.run(_Listener(session), output, seed=session.seed, n_jobs=session.jobs)
+    return library.run(_SessionListener(session), output, seed=session.seed, n_jobs=session.jobs)
 
 
-class _Listener:
-    """Tells a session how the demo goes, with progress bars."""
+class _SessionListener:
+    """Shows the progress of the demo in a session."""
 
     def __init__(self, session: Session):
         self.session = session
@@ -41,8 +41,8 @@ class _Listener:
 
         self.session.answer(findings._asdict(), lambda: print_findings(findings))
 
-    def working(self, what: str) -> AbstractContextManager[object]:
-        return bar(self.session, what)
+    def working(self, task: str) -> AbstractContextManager[object]:
+        return bar(self.session, task)
 
     def fitting(self, model: Any) -> AbstractContextManager[Callable[[int, Any], bool]]:
         return fitting(self.session, "fitting", model.max_iter, model.tol)

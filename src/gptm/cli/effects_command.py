@@ -1,4 +1,4 @@
-"""`gptm effects`: what each term of the kernel says about each topic."""
+"""`gptm effects`: the effect of each term of the kernel on each topic."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from gptm.model import GPTM
 
 _MEANING = (
-    "contrast: how far the term lifts the topic's logit above the average document's; "
-    "share: the topic's expected part of such documents"
+    "contrast: how much the term raises the topic's logit, relative to the average document; "
+    "share: the topic's expected share of such documents"
 )
-_DIFFERENCE = "contrast and share: differences to the setting in --versus"
+_DIFFERENCE = "contrast and share: differences from the setting in --versus"
 
 
 def effects(
@@ -26,30 +26,34 @@ def effects(
     term: Annotated[str | None, typer.Option(help="Term of the kernel; by default all.")] = None,
     topic: Annotated[
         list[str] | None,
-        typer.Option(help="Number or name of a topic; may be repeated; by default all."),
+        typer.Option(help="Topic, by number or name. Repeat it for more topics; by default all."),
     ] = None,
     at: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN=VALUES", help="Where to look, as in date=1990-01-01,2000-01-01."
+            metavar="COLUMN=VALUES",
+            help="Settings to show, for example date=1990-01-01,2000-01-01.",
         ),
     ] = None,
     versus: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=VALUE", help="Show differences to this, as in source=Times."),
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Show differences from this setting, for example source=Times.",
+        ),
     ] = None,
     points: Annotated[
-        int, typer.Option(min=1, help="Steps along a number or date, where --at names none.")
+        int, typer.Option(min=1, help="Number of points along a number or date, without --at.")
     ] = 10,
     level: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Probability that the bands hold.")
+        float, typer.Option(min=0.0, max=1.0, help="Credible level of the bands.")
     ] = 0.9,
     output: o.Output = None,
 ) -> None:
-    """What each term of the kernel says about each topic, with error bands.
+    """Show the effect of each term of the kernel on each topic, with bands.
 
-    contrast: how far the term lifts the topic's logit above the average document's;
-    share: the topic's expected part of such documents.
+    contrast: how much the term raises the topic's logit, relative to the average document;
+    share: the topic's expected share of such documents.
     """
     if not 0 < level < 1:
         raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
@@ -62,7 +66,9 @@ def effects(
         fitted, header = load(path), read_header(path)
     fitted.set_params(n_jobs=session.jobs)
     if getattr(fitted, "kernel_", None) is None:
-        raise ValueError("the model has no kernel, so that there is no effect to show.")
+        raise ValueError(
+            "the model has no kernel, so there are no effects to show. Fit a model with side information."
+        )
     import pandas as pd
 
     kinds = (header.get("reading") or {}).get("kinds") or {}
@@ -70,19 +76,19 @@ def effects(
     chosen = _chosen(terms(fitted), term, [*places, *against])
     tables = [
         fitted.effects(
-            one.label,
+            kernel_term.label,
             topics,
-            at=_values("--at", one, places, kinds),
-            versus=_values("--versus", one, against, kinds),
+            at=_values("--at", kernel_term, places, kinds),
+            versus=_values("--versus", kernel_term, against, kinds),
             level=level,
             n_points=points,
         )
-        for one in chosen
+        for kernel_term in chosen
     ]
-    found = pd.concat(tables, ignore_index=True)
-    if write_table(session, found, output):
+    table = pd.concat(tables, ignore_index=True)
+    if write_table(session, table, output):
         return
-    session.answer(found, lambda: _print_frame(found))
+    session.answer(table, lambda: _print_frame(table))
     session.say(f"\n{_DIFFERENCE if against else _MEANING}")
 
 
@@ -93,30 +99,30 @@ def _topics(fitted: "GPTM", given: list[str] | None) -> list[int] | None:
     from gptm.tables import topic_numbers
 
     names = fitted.topic_names_ or ()
-    asked = [int(one) if one not in names and one.isdecimal() else one for one in given]
-    return topic_numbers(fitted.fitted_, asked)
+    wanted = [int(text) if text not in names and text.isdecimal() else text for text in given]
+    return topic_numbers(fitted.fitted_, wanted)
 
 
-def _chosen(known_terms: list[Term], term: str | None, named: list[str]) -> list[Term]:
+def _chosen(kernel_terms: list[Term], term: str | None, named: list[str]) -> list[Term]:
     """The term that was named, else those that read the named columns, else all."""
     columns = list(dict.fromkeys(named))
-    known = list(dict.fromkeys(name for one in known_terms for name in one.columns))
+    readable = list(dict.fromkeys(name for item in kernel_terms for name in item.columns))
     for name in columns:
-        if name not in known:
+        if name not in readable:
             from gptm.files.table_columns import unknown_column
 
-            raise unknown_column(name, known, "--at or --versus")
+            raise unknown_column(name, readable, "--at or --versus")
     if term is not None:
-        chosen = [one for one in known_terms if one.label == term]
-        chosen = chosen or [one for one in known_terms if term in one.columns]
+        chosen = [item for item in kernel_terms if item.label == term]
+        chosen = chosen or [item for item in kernel_terms if term in item.columns]
         if not chosen:
-            labels = ", ".join(repr(one.label) for one in known_terms)
+            labels = ", ".join(repr(item.label) for item in kernel_terms)
             raise ValueError(f"--term expects one of {labels}; got {term!r}.")
     else:
-        chosen = [one for one in known_terms if not columns or set(columns) & set(one.columns)]
-    fitting = [one for one in chosen if set(columns) <= set(one.columns)]
+        chosen = [item for item in kernel_terms if not columns or set(columns) & set(item.columns)]
+    fitting = [item for item in chosen if set(columns) <= set(item.columns)]
     if not fitting:
-        reads = "; ".join(f"{one.label!r} reads {', '.join(one.columns)}" for one in chosen)
+        reads = "; ".join(f"{item.label!r} reads {', '.join(item.columns)}" for item in chosen)
         raise UsageError(
             f"--at and --versus must name columns of one term; got {', '.join(columns)}, and {reads}. Ask about one "
             "term at a time."
@@ -131,7 +137,7 @@ def _places(option: str, given: list[str] | None) -> dict[str, list[str]]:
         name, mark, values = text.partition("=")
         if not (mark and name and values):
             raise UsageError(
-                f"{option} expects COLUMN=VALUES, as in date=1990-01-01; got {text!r}."
+                f"{option} expects COLUMN=VALUES, for example date=1990-01-01; got {text!r}."
             )
         places.setdefault(name.strip(), []).append(values.strip())
     return places
@@ -142,46 +148,48 @@ def _values(
 ) -> dict[str, list[Any]] | None:
     """Values by column: names of categories as text, dates as dates, numbers as numbers."""
     values: dict[str, list[Any]] = {}
-    for name, given in places.items():
+    for name, texts in places.items():
         levels = term.levels.get(name)
         kind = kinds.get(name, "")
         if name in term.dates or (levels is None and kind.startswith("date")):
-            values[name] = _dates(option, name, given, kind)
+            values[name] = _dates(option, name, texts, kind)
             continue
-        written = [one for text in given for one in _listed(text, text in (levels or ()))]
+        written = [value for text in texts for value in _listed(text, text in (levels or ()))]
         if levels is None and kind != "category":
-            values[name] = [_number_or_text(one) for one in written]
-            odd = [one for one in values[name] if isinstance(one, str)]
+            values[name] = [_number_or_text(value) for value in written]
+            odd = [value for value in values[name] if isinstance(value, str)]
             if odd and name in term.numbers:
                 raise UsageError(
-                    f"{option} {name} expects numbers, as in 1.5; got {', '.join(map(repr, odd))}."
+                    f"{option} {name} expects numbers, for example 1.5; got {', '.join(map(repr, odd))}."
                 )
         else:
             values[name] = written
     return values or None
 
 
-def _dates(option: str, name: str, given: list[str], kind: str) -> list[Any]:
+def _dates(option: str, name: str, texts: list[str], kind: str) -> list[Any]:
     """Dates as the training documents had them, as 2015-12-31, or as a year, which stands for its first day."""
     from gptm.corpus.dates import ISO, as_dates
 
     forms = [form for form in kind.partition(":")[2].split("|") if form and form != ISO]
     every = "|".join([*forms, ISO])
-    whole = as_dates(given, every).notna()
-    written = [one for text, date in zip(given, whole, strict=True) for one in _listed(text, date)]
+    whole = as_dates(texts, every).notna()
+    written = [
+        value for text, date in zip(texts, whole, strict=True) for value in _listed(text, date)
+    ]
     dates = as_dates(written, every)
-    odd = [one for one, date in zip(written, dates, strict=True) if date != date]
+    odd = [text for text, date in zip(written, dates, strict=True) if date != date]
     if odd:
         also = f", or written {' or '.join(forms)}" if forms else ""
         raise UsageError(
-            f"{option} {name} expects dates, as in 2015-12-31 or 2015{also}; got {', '.join(map(repr, odd))}."
+            f"{option} {name} expects dates, for example 2015-12-31 or 2015{also}; got {', '.join(map(repr, odd))}."
         )
     return list(dates)
 
 
 def _listed(values: str, whole: bool) -> list[str]:
     """The values between commas, unless all of it is one, as a name 'Smith, John' or a date 'March 3, 1999' is."""
-    return [values] if whole else [one.strip() for one in values.split(",")]
+    return [values] if whole else [value.strip() for value in values.split(",")]
 
 
 def _number_or_text(text: str) -> Any:
@@ -201,7 +209,7 @@ def _print_frame(frame: Any) -> None:
 
 
 def _days(values: Any) -> Any:
-    """Dates without the time, where days tell them apart; even steps fall on any time of a day."""
+    """Dates without the time, if all days differ; even steps fall on any time of a day."""
     if values.dtype.kind != "M":
         return values
     days = values.dt.normalize()

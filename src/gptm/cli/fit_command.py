@@ -34,7 +34,7 @@ def fit(
         typer.Option(
             "--output",
             "-o",
-            help="The model's file; by default named after FILE, in this folder.",
+            help="File for the model; by default named after FILE, in the current folder.",
             show_default="FILE.gptm",
         ),
     ] = None,
@@ -42,14 +42,14 @@ def fit(
     no_text: Annotated[
         bool,
         typer.Option(
-            "--no-text", help="Leave the texts out of the model's file.", rich_help_panel=_KEEPING
+            "--no-text", help="Do not store texts in the model's file.", rich_help_panel=_KEEPING
         ),
     ] = False,
     text_length: Annotated[
         int,
         typer.Option(
             min=1,
-            help="Characters of each text that the model's file keeps, for the report to show.",
+            help="Number of characters of each text to store, for the report.",
             rich_help_panel=_KEEPING,
         ),
     ] = 5000,
@@ -57,21 +57,21 @@ def fit(
         bool,
         typer.Option(
             "--no-corpus",
-            help="Leave everything about single documents out that the model itself does not need.",
+            help="Store nothing about single documents that the model can do without.",
             rich_help_panel=_KEEPING,
         ),
     ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            help="File that keeps the work under way. After a crash the same command goes on from there.",
+            help="File that stores the progress of the fit. After a crash, the same command continues from there.",
             show_default="OUTPUT.checkpoint",
             rich_help_panel=_WORK,
         ),
     ] = None,
     no_checkpoint: Annotated[
         bool,
-        typer.Option("--no-checkpoint", help="Keep no such file.", rich_help_panel=_WORK),
+        typer.Option("--no-checkpoint", help="Do not write a checkpoint.", rich_help_panel=_WORK),
     ] = False,
     restart: Annotated[
         bool,
@@ -80,13 +80,16 @@ def fit(
         ),
     ] = False,
 ) -> int:
-    """Learn topics from a file of documents, with everything known about them."""
+    """Learn topics from the texts and metadata in a file."""
     settings, words = file_options.settings(), word_options.settings()
     target = output or _beside(file)
     inputs = [file, *file_options.files(), *word_options.files()]
     check_output(target, inputs=inputs, is_model=True)
     if target == "-" and (session.json or sys.stdout.isatty()):
-        raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
+        raise UsageError(
+            "a model is not text: write it to a file with --output FILE, or to a pipe with --output - and "
+            "without --json."
+        )
     choices = model.settings()
     keep_texts = 0 if no_text or no_corpus else text_length
     reading = read_training(session, file, settings, words, choices["kernel"], keep_texts)
@@ -112,7 +115,7 @@ def fit(
     if terminated and interrupted:
         raise Terminated
     if interrupted and kept is not None and Path(target).exists():
-        session.say(f"\ninterrupted: {target} stays as it was. The same command goes on.")
+        session.say(f"\ninterrupted: {target} is unchanged. Run the same command to continue.")
         return INTERRUPTED
     _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
@@ -144,7 +147,7 @@ def _save(
 
     columns = reading.columns
     order = named(text, columns.text, "text") if columns.text else ()
-    kept = {
+    attached = {
         "corpus": reading.corpus if keep_corpus else None,
         "texts": reading.texts,
         "words": reading.words.to_dict(),
@@ -155,17 +158,17 @@ def _save(
         },
     }
     if target != "-":
-        model.save(target, **kept)
+        model.save(target, **attached)
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.gptm"
-        model.save(path, **kept)
+        model.save(path, **attached)
         sys.stdout.buffer.write(path.read_bytes())
         sys.stdout.flush()
 
 
 def tell_reading(session: Session, reading: Any) -> None:
-    """Which columns were taken for what, and what became of the words."""
+    """Print which columns were used for what, and which words were left out."""
     if len(reading.columns):
         session.say(f"{reading.columns}\n")
     session.say(str(reading.report))
@@ -201,8 +204,8 @@ def _conclude(
     }
     session.say("what to try next:")
     width = min(_STEP, max(map(len, steps)))
-    for command, what in steps.items():
-        session.say(f"  {command:<{width}}  # {what}")
+    for command, purpose in steps.items():
+        session.say(f"  {command:<{width}}  # {purpose}")
     if session.json:
         session.answer(summary(model, reading, target, state), lambda: None)
 

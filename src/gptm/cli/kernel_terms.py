@@ -1,4 +1,4 @@
-"""What the terms of a model's kernel read, for the commands that ask about it."""
+"""What the terms of a model's kernel read."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Term:
-    """What there is to ask a term of the kernel about."""
+    """A term of the kernel and its columns."""
 
     label: str
     columns: tuple[str, ...]

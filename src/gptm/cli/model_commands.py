@@ -16,11 +16,14 @@ def topics(
     model: o.Model,
     words: Annotated[int, typer.Option("--words", "-n", min=1, help="Words per topic.")] = 10,
     by: Annotated[
-        str, typer.Option(help="Which words: probable (words), frex, lift or score.")
+        str,
+        typer.Option(
+            help="Which words to show: the most probable (words), or the best by frex, lift or score."
+        ),
     ] = "words",
     output: o.Output = None,
 ) -> None:
-    """The topics of a model: share and words, largest first."""
+    """List the topics of a model with their shares and words, largest first."""
     if by not in ("words", "frex", "lift", "score"):
         raise UsageError(f"--by expects words, frex, lift or score; got {by!r}.")
     check_table(output, inputs=[model])
@@ -36,7 +39,7 @@ def topics(
 
 
 def info(session: Session, model: o.Model) -> None:
-    """What a model's file holds: the model, its settings, and the documents that came along."""
+    """Describe a model's file: the model, its parameters, and the documents stored with it."""
     with model_file(model) as path:
         from gptm.model import load
         from gptm.storage import load_attached, read_header

@@ -18,7 +18,7 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet", "lines", "folder", "mtx", "ldac", "
 
 
 def complete_kernel(incomplete: str) -> Iterator[str]:
-    """Kernels that go on from the last word of a formula."""
+    """Kernels that complete the last word of a formula."""
     from gptm.kernels.formula import kernel_names
 
     start = max(incomplete.rfind(mark) for mark in "+*( ") + 1
@@ -27,7 +27,7 @@ def complete_kernel(incomplete: str) -> Iterator[str]:
 
 
 def show_kernels(formula: str) -> str:
-    """Print the kernels that a formula can name, if that is asked for; otherwise the formula as it is."""
+    """Print all kernels if the formula is "list"; otherwise return the formula as it is."""
     if formula.strip().lower() != "list":
         return formula
     from gptm.kernels.formula import kernel_help
@@ -79,13 +79,13 @@ class FileOptions:
     text: Annotated[
         str | None,
         typer.Option(
-            help="Column with the text; several are joined, as in title,body.",
+            help="Column with the text. Several columns are joined, for example title,body.",
             rich_help_panel=_READING,
         ),
     ] = None
     id: Annotated[
         str | None,
-        typer.Option(help="Column that names the documents.", rich_help_panel=_READING),
+        typer.Option(help="Column with the ids of the documents.", rich_help_panel=_READING),
     ] = None
     column: Annotated[
         list[str] | None,
@@ -93,8 +93,8 @@ class FileOptions:
             "--column",
             "--kinds",
             metavar="NAME=KIND",
-            help="Kind of a column where the guess is wrong, as in year=category; may be repeated. There are "
-            f"{', '.join(KINDS)}.",
+            help="Kind of a column, if the guess is wrong, for example year=category. Repeat it for more columns. "
+            f"Kinds: {', '.join(KINDS)}.",
             autocompletion=complete_column,
             rich_help_panel=_READING,
         ),
@@ -102,7 +102,7 @@ class FileOptions:
     format: Annotated[
         str | None,
         typer.Option(
-            help=f"Format of the file, where its name does not tell: {', '.join(FORMATS)}.",
+            help=f"Format of the file, if its name does not show it: {', '.join(FORMATS)}.",
             autocompletion=complete_format,
             rich_help_panel=_READING,
         ),
@@ -110,25 +110,26 @@ class FileOptions:
     vocabulary: Annotated[
         str | None,
         typer.Option(
-            help="File with one word per line, for files of counts.", rich_help_panel=_READING
+            help="Words of a file of counts: a file with one word per line.",
+            rich_help_panel=_READING,
         ),
     ] = None
     metadata: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Table with more columns, joined by ids where both have them, else row by row.",
+            help="Table with more columns. It is joined by id if both files have ids, otherwise row by row.",
             rich_help_panel=_READING,
         ),
     ] = None
     encoding: Annotated[
-        str, typer.Option(help="Encoding of the file.", rich_help_panel=_READING)
+        str, typer.Option(help="Character encoding of the file.", rich_help_panel=_READING)
     ] = "utf-8"
     strict: Annotated[
         bool,
         typer.Option(
             "--strict",
-            help="Stop if there are broken lines, odd characters, empty texts or repeated ids, and list them all.",
+            help="Stop if there are broken lines, invalid characters, empty texts or repeated ids, and list them all.",
             rich_help_panel=_READING,
         ),
     ] = False
@@ -162,8 +163,8 @@ class WordOptions:
         str,
         typer.Option(
             metavar="LANGUAGE|FILE|none",
-            help="Words not to count: a language, several as in english+german, a file with one word per line, or "
-            "none. 'auto' looks which language it is.",
+            help="Words to leave out: a language, several languages (english+german), a file with one word per line, "
+            "or none. 'auto' detects the language.",
             rich_help_panel=_WORDS,
         ),
     ] = "auto"
@@ -171,7 +172,7 @@ class WordOptions:
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Fewest documents with a word, as a number (5) or a share (0.01).",
+            help="Leave out words in fewer documents than this: a number (5) or a share (0.01).",
             rich_help_panel=_WORDS,
         ),
     ] = None
@@ -179,7 +180,7 @@ class WordOptions:
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Most documents with a word, as a number or a share (0.5).",
+            help="Leave out words in more documents than this: a number (500) or a share (0.5).",
             rich_help_panel=_WORDS,
         ),
     ] = None
@@ -187,26 +188,29 @@ class WordOptions:
         str,
         typer.Option(
             metavar="N|M-N",
-            help="Words in a row that count as one: 2 means up to two.",
+            help="Count phrases of up to N words, or of M to N words.",
             rich_help_panel=_WORDS,
         ),
     ] = "1"
     token_pattern: Annotated[
-        str | None, typer.Option(help="Regular expression of a word.", rich_help_panel=_WORDS)
+        str | None,
+        typer.Option(help="Regular expression that matches one word.", rich_help_panel=_WORDS),
     ] = None
 
     def settings(self) -> dict[str, Any]:
         """What `gptm.corpus.words.Words` takes."""
-        found: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "stop_words": None if self.stop_words.lower() == "none" else self.stop_words,
             "min_df": parse_frequency("--min-df", self.min_df),
             "max_df": parse_frequency("--max-df", self.max_df),
             "ngram_range": parse_ngrams(self.ngrams),
         }
-        return found | ({} if self.token_pattern is None else {"token_pattern": self.token_pattern})
+        if self.token_pattern is not None:
+            settings["token_pattern"] = self.token_pattern
+        return settings
 
     def files(self) -> list[str | None]:
-        """The file of stop words; the name of a language is none that anybody writes to."""
+        """The file of stop words. The name of a language does no harm here: nobody writes to such a file."""
         return [self.stop_words]
 
 
@@ -220,8 +224,8 @@ class ModelOptions:
             "--kernel",
             "-k",
             metavar="FORMULA",
-            help="Side information, as in 'matern(date) + categorical(source)'; 'auto' takes every usable column, "
-            "'none' only the words; 'list' shows all kernels.",
+            help="Side information to use, for example 'matern(date) + categorical(source)'. 'auto' uses every usable "
+            "column, 'none' only the words. 'list' prints all kernels.",
             autocompletion=complete_kernel,
             callback=show_kernels,
             is_eager=True,
@@ -232,15 +236,15 @@ class ModelOptions:
         int | None,
         typer.Option(
             min=1,
-            help="Maximum number of sweeps, or iterations of EM. By default 200 to 2,000 sweeps, more for fewer "
-            "words, and 200 iterations.",
+            help="Maximum number of sweeps of the sampler, or of iterations of EM. Default: 200 to 2,000 sweeps (more "
+            "if there are fewer words), or 200 iterations.",
             rich_help_panel=_MODEL,
         ),
     ] = None
     chains: Annotated[
         int,
         typer.Option(
-            min=1, help="Chains of the sampler, run side by side.", rich_help_panel=_MODEL
+            min=1, help="Number of chains of the sampler, run side by side.", rich_help_panel=_MODEL
         ),
     ] = 1
     tol: Annotated[
@@ -253,24 +257,32 @@ class ModelOptions:
     ] = 3e-4
     init: Annotated[
         Literal["gibbs", "spectral", "random"],
-        typer.Option(help="Where the fit starts.", rich_help_panel=_MODEL),
+        typer.Option(
+            help="Where the fit starts: short LDA runs, anchor words, or random documents.",
+            rich_help_panel=_MODEL,
+        ),
     ] = "gibbs"
     coregionalization: Annotated[
         Literal["free", "shared", "identity"],
-        typer.Option(help="How the kernel acts across topics.", rich_help_panel=_MODEL),
+        typer.Option(
+            help="How the kernel acts across topics: by a learnt matrix, in proportion to the topic covariance, or "
+            "equally on all topics.",
+            rich_help_panel=_MODEL,
+        ),
     ] = "free"
     seed_words: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TOPIC=WORDS",
-            help="Words to begin a topic with, as in war=army,navy or 0=tax,budget; may be repeated.",
+            help="Words that a topic starts with, for example war=army,navy or 0=tax,budget. Repeat it for more "
+            "topics.",
             rich_help_panel=_MODEL,
         ),
     ] = None
     inference: Annotated[
         Literal["sampling", "variational", "map"],
         typer.Option(
-            help="Draw from the posterior, approximate it quickly (EM), or fit as the paper does.",
+            help="How to fit: sample from the posterior, approximate it by EM (faster), or as in the paper.",
             rich_help_panel=_MODEL,
         ),
     ] = "sampling"
@@ -304,11 +316,11 @@ def as_given(*groups: Any) -> str:
     """
     typed: list[str] = []
     for group in groups:
-        for one in fields(group):
-            value, option = getattr(group, one.name), "--" + one.name.replace("_", "-")
+        for item in fields(group):
+            value, option = getattr(group, item.name), "--" + item.name.replace("_", "-")
             if value is True:
                 typed.append(option)
-            elif value != one.default:
+            elif value != item.default:
                 several = value if isinstance(value, list) else [value]
                 typed += [f"{option} {shlex.quote(str(part))}" for part in several]
     return " ".join(typed)
@@ -333,10 +345,12 @@ def parse_frequency(option: str, text: str | None) -> int | float | None:
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:
-    """Fewest and most words that count as one."""
+    """Smallest and largest number of words in a phrase."""
     least, mark, most = text.replace(",", "-").partition("-")
     if not (least.isdecimal() and (most.isdecimal() or not mark)):
-        raise UsageError(f"--ngrams expects a number such as 2, or two as in 1-3; got {text!r}.")
+        raise UsageError(
+            f"--ngrams expects a number, for example 2, or a range, for example 1-3; got {text!r}."
+        )
     return (int(least), int(most)) if mark else (1, int(least))
 
 
@@ -347,7 +361,9 @@ def parse_columns(given: list[str] | None) -> dict[str, str] | None:
     for part in (part for text in given or [] for part in re.split(r",(?=[^,]*=)", text)):
         name, mark, kind = part.rpartition("=")
         if not (mark and name and kind):
-            raise UsageError(f"--column expects NAME=KIND, as in year=category; got {part!r}.")
+            raise UsageError(
+                f"--column expects NAME=KIND, for example year=category; got {part!r}."
+            )
         kinds[name.strip()] = kind.strip()
     return kinds or None
 
@@ -357,7 +373,7 @@ def parse_numbers(option: str, text: str, kind: type = int) -> list[Any]:
     try:
         numbers = [kind(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"{option} expects numbers, as in 5,10,20; got {text!r}.") from None
+        raise UsageError(f"{option} expects numbers, for example 5,10,20; got {text!r}.") from None
     return numbers
 
 
@@ -369,7 +385,7 @@ def parse_seed_words(given: list[str] | None) -> dict[int | str, list[str]] | No
         listed = [composed(word.strip()) for word in words.split(",") if word.strip()]
         if not (topic and listed):
             raise UsageError(
-                f"--seed-words expects TOPIC=WORDS, as in war=army,navy; got {text!r}."
+                f"--seed-words expects TOPIC=WORDS, for example war=army,navy; got {text!r}."
             )
         seeds.setdefault(int(topic) if topic.isdecimal() else topic, []).extend(listed)
     return seeds or None

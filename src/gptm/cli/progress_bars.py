@@ -1,4 +1,4 @@
-"""Bars with the remaining time, on standard error, and only where somebody may look at them."""
+"""Progress bars with the remaining time, on standard error, and only on a terminal."""
 
 import io
 import math
@@ -15,7 +15,7 @@ Update = Callable[[float, float | None], None]
 
 
 @contextmanager
-def bar(session: "Session", what: str) -> Iterator[Update]:
+def bar(session: "Session", task: str) -> Iterator[Update]:
     """A bar, moved by `update(done, total)`; without a total it shows the time that has passed."""
     if session.quiet or not session.console.is_terminal:
         yield lambda done, total: None
@@ -30,7 +30,7 @@ def bar(session: "Session", what: str) -> Iterator[Update]:
         TextColumn("{task.fields[left]}", markup=False),
     )
     with Progress(*columns, console=session.console, transient=True) as progress:
-        task = progress.add_task(what, total=None, left="")
+        row = progress.add_task(task, total=None, left="")
         remaining = Remaining()
 
         def update(done: float, total: float | None) -> None:
@@ -38,14 +38,14 @@ def bar(session: "Session", what: str) -> Iterator[Update]:
             left = as_duration(remaining(done, total))
             # Of the whole, always: a new total would make rich forget how fast things went.
             progress.update(
-                task, completed=share or 0.0, total=None if not total else 1.0, left=left
+                row, completed=share or 0.0, total=None if not total else 1.0, left=left
             )
 
         yield update
 
 
 class Remaining:
-    """Seconds that are left, from how fast things went since the first word of them.
+    """Seconds that are left, from the speed since the first update.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Remaining:
 
 
 def as_duration(seconds: float | None) -> str:
-    """Time that is left, in words; nothing where it is not known.
+    """Time that is left, in words; an empty text if it is not known.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Expected:
     """How many iterations a fit will take, from how fast the rise of its bound fades.
 
     The rise fades about as a power of the iteration or faster; a straight line through its logarithm against the
-    iteration, over the last few of them, tells when it will pass `tol`.
+    iteration, over the last few of them, shows when it will pass `tol`.
 
     Examples
     --------
@@ -128,10 +128,10 @@ class Expected:
 
 @contextmanager
 def fitting(
-    session: "Session", what: str, max_iter: int | None, tol: float
+    session: "Session", task: str, max_iter: int | None, tol: float
 ) -> Iterator[Callable[[int, Any], bool]]:
     """A bar over the sweeps or iterations of a fit, moved by the model's `callback`."""
-    with bar(session, what) as update:
+    with bar(session, task) as update:
         expected = Expected(max_iter or EM_ITERATIONS, tol)
 
         def callback(iteration: int, state: Any) -> bool:
@@ -143,7 +143,7 @@ def fitting(
         yield callback
 
 
-class _Lines(io.TextIOBase):
+class _LineCounter(io.TextIOBase):
     """A stream that counts the lines written to it."""
 
     def __init__(self, line: Callable[[int], None]):
@@ -158,9 +158,9 @@ class _Lines(io.TextIOBase):
 
 
 @contextmanager
-def counting(session: "Session", what: str, total: int) -> Iterator[None]:
-    """A bar over work that prints a line for each piece, which this takes off standard output."""
-    with bar(session, what) as update:
+def counting(session: "Session", task: str, total: int) -> Iterator[None]:
+    """A bar over work that prints one line for each piece; the lines move the bar instead."""
+    with bar(session, task) as update:
         update(0, total)
-        with redirect_stdout(_Lines(lambda done: update(done, total))):
+        with redirect_stdout(_LineCounter(lambda done: update(done, total))):
             yield

@@ -1,4 +1,4 @@
-"""Documents and tables of the command line: read with its options, checked and written."""
+"""Read documents as the options of the command line say, and report problems with them."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ def read_training(
     kernel: Any,
     keep_texts: int,
 ) -> Any:
-    """The documents of a file, with progress and warnings; they must have the columns that the kernel reads."""
+    """Read the documents of a file, show progress and problems, and check that the kernel's columns are there."""
     check_file(file)
     from gptm import files
     from gptm.corpus.words import Words
@@ -38,7 +38,7 @@ def read_training(
 
 
 def _check_kernel(kernel: Any, metadata: Any) -> None:
-    """Say that a column is not there with the name that was meant."""
+    """Raise an error if a column of the kernel is not there, with the name that was probably meant."""
     from gptm.files.table_columns import unknown_column
 
     columns = [] if metadata is None else list(metadata)
@@ -48,13 +48,13 @@ def _check_kernel(kernel: Any, metadata: Any) -> None:
 
 
 def check_file(file: str) -> None:
-    """Say early that a file is not there: before libraries load."""
+    """Raise an error if a file is not there, before libraries load."""
     if file != "-" and not Path(file).exists():
         raise FileNotFoundError(2, "there is no such file", file)
 
 
 def tell_problems(session: Session, result: Any, but: Sequence[str] = ()) -> None:
-    """Warn of what was wrong with a file, except for the kinds in `but`."""
+    """Warn about what was wrong with a file, except for the kinds in `but`, which are reported elsewhere."""
     for problem in result.problems:
         if problem.kind not in but:
             session.warn(problem)
@@ -67,7 +67,7 @@ def check_output(
     inputs: Sequence[str | None] = (),
     is_model: bool = False,
 ) -> None:
-    """Say that a file cannot be written, or must not be, before the work and not after it.
+    """Raise an error if a file cannot or must not be written, before the work and not after it.
 
     Parameters
     ----------
@@ -130,13 +130,13 @@ def check_table(
     from gptm.files.parquet import import_parquet
     from gptm.files.writer import WRITABLE
 
-    written_as = format or find_format(str(path))
-    if written_as not in WRITABLE:
+    table_format = format or find_format(str(path))
+    if table_format not in WRITABLE:
         raise UsageError(
-            f"--output expects a table's name, which ends in .csv, .tsv, .jsonl or .parquet, with .gz after it if you "
-            f"like; got one that ends in {suffix(str(path))!r}."
+            "--output expects a name that ends in .csv, .tsv, .jsonl or .parquet, perhaps followed by .gz; got one "
+            f"that ends in {suffix(str(path))!r}."
         )
-    if written_as == "parquet":
+    if table_format == "parquet":
         import_parquet()
 
 
@@ -159,9 +159,9 @@ def write_table(
     output: str | None,
     format: str | None = None,
     *,
-    what: str = "",
+    contents: str = "",
 ) -> bool:
-    """Write a table to a file, if one was named, and say so; its name says the format unless `format` does.
+    """Write a table to a file, if one was named, and say so. Without `format` the file's name decides.
 
     If that fails, as on a full disk, the table goes to standard output: the work is not lost.
     """
@@ -175,5 +175,5 @@ def write_table(
         session.warn(f"{output} could not be written; the table is on standard output instead.")
         session.answer(frame, lambda: files.write_table(frame, sys.stdout, "csv"))
         raise
-    session.say(f"{what or f'{len(frame):,} rows'} in {output}")
+    session.say(f"wrote {contents or f'{len(frame):,} rows'} to {output}")
     return True

@@ -1,4 +1,4 @@
-"""`gptm report`: a page to look at."""
+"""`gptm report`: one HTML page about a model."""
 
 import sys
 from pathlib import Path
@@ -20,26 +20,35 @@ def report(
         typer.Option(
             "--output",
             "-o",
-            help="The page; '-' is standard output. With --json there is none unless named.",
+            help="File for the page; '-' is standard output. With --json, a page is written only if you name it.",
             show_default="report.html",
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     scores: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="What 'gptm evaluate -o scores.csv' wrote, to be shown."),
+        typer.Option(
+            metavar="FILE", help="Scores to show, written by 'gptm evaluate -o scores.csv'."
+        ),
     ] = None,
     data: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the page's data here too, as JSON.")
+        str | None,
+        typer.Option(metavar="FILE", help="Also write the page's data to this file, as JSON."),
     ] = None,
     max_documents: Annotated[
-        int | None, typer.Option(min=1, help="Most documents on the page, drawn at random.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Maximum number of documents on the page. If there are more, a random sample.",
+        ),
     ] = None,
 ) -> None:
-    """One page that works offline: topics, documents, correlations, what the side information says."""
+    """Write one HTML page that works offline: topics, documents, correlations, effects of side information."""
     page = output or (None if session.json else "report.html")
     if page == "-" and session.json:
-        raise UsageError("standard output can hold the page or its data: give --output or --data.")
+        raise UsageError(
+            "standard output takes the page or its data, not both. Write one of them to a file with --output or --data."
+        )
     check_output(page, inputs=[model, scores])
     check_output(data, "--data", inputs=[model, scores, page])
     o.check_named_file("--scores", scores)
@@ -53,7 +62,7 @@ def report(
     from gptm.report.page import render_page, write_data, write_report
 
     with bar(session, "writing the page"):
-        found = report_data(
+        contents = report_data(
             fitted,
             corpus=attached.corpus,
             texts=attached.texts,
@@ -62,19 +71,19 @@ def report(
             max_documents=max_documents,
         )
         if data is not None:
-            write_data(found, data)
+            write_data(contents, data)
         if page == "-":
-            sys.stdout.write(render_page(found))
+            sys.stdout.write(render_page(contents))
         elif page is not None:
-            write_report(found, page)
+            write_report(contents, page)
     if page not in (None, "-"):
         session.say(f"open {page} in a browser")
     if session.json:
-        session.answer(found, lambda: None)
+        session.answer(contents, lambda: None)
 
 
 def _table(file: str) -> Any:
-    """A table in any of the forms in which `--output` and `--json` write one."""
+    """A table in any format that `--output` and `--json` write."""
     import pandas as pd
 
     suffix = Path(file.removesuffix(".gz")).suffix

@@ -12,17 +12,17 @@ from gptm.cli.read_documents import check_table, read_training, write_table
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 
 _NOTHING_TO_COMPARE = (
-    "There is no side information to compare with the words alone; for scores of the words alone use 'gptm search -k "
-    "none'."
+    "There is no side information to compare with the words alone; for scores of the words alone, run 'gptm search "
+    "-k none'."
 )
 Checkpoint = Annotated[
     str | None,
     typer.Option(
-        help="File that keeps scores of the fits that are done. The same command does the others only.",
+        help="File that stores the scores of finished fits. The same command then runs only the others.",
         show_default="FILE.scores",
     ),
 ]
-Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+Folds = Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")]
 
 
 def evaluate(
@@ -34,15 +34,18 @@ def evaluate(
     topics: o.Topics = 20,
     folds: Folds = 5,
     observed: Annotated[
-        str, typer.Option(help="Percentages of a document's words that the models see.")
+        str,
+        typer.Option(
+            help="Percentages of each document's words that the models see; they predict the rest."
+        ),
     ] = "50,20,5",
     output: o.Output = None,
     checkpoint: Checkpoint = None,
     word_options: o.WordOptions,
 ) -> int:
-    """Does the side information help? Perplexity of held-out words with it (GPTM) and without (CTM).
+    """Does the side information help? Compare the perplexity of held-out words with it (GPTM) and without it (CTM).
 
-    The change is taken within folds, ± its standard error.
+    The change is the mean of the changes in each fold, ± its standard error.
     """
     shares = _shares(observed)
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
@@ -54,7 +57,7 @@ def evaluate(
     reading = read_training(session, file, settings, words, choices["kernel"], keep_texts=0)
     corpus = reading.corpus
     if choices["kernel"] == "auto" and not _has_side_information(reading):
-        raise ValueError(f"{file} holds nothing but texts. {_NOTHING_TO_COMPARE}")
+        raise ValueError(f"{file} has no column besides the text. {_NOTHING_TO_COMPARE}")
     from gptm.model import CTM, GPTM
     from gptm.selection import compare
 
@@ -64,7 +67,7 @@ def evaluate(
         "CTM": CTM(topics, **model.common(), **run),
     }
     with counting(session, "fitting", folds * len(models)):
-        found = compare(
+        comparison = compare(
             models,
             corpus,
             cv=folds,
@@ -74,8 +77,8 @@ def evaluate(
             verbose=True,
             checkpoint=checkpoint or _scores_of(file),
         )
-    code = _conclude(session, found, output)
-    session.say(_difference(found))
+    code = _conclude(session, comparison, output)
+    session.say(_difference(comparison))
     return code
 
 
@@ -90,13 +93,13 @@ def _has_side_information(reading: Any) -> bool:
     return metadata is not None and any(name != reading.columns.id for name in metadata)
 
 
-def _difference(found: Any) -> str:
+def _difference(comparison: Any) -> str:
     """What the side information does to each perplexity, in words."""
     from gptm.selection.paired import CHANGE, written_changes
 
-    changes = written_changes(found.table.loc[["GPTM"]])
+    changes = written_changes(comparison.table.loc[["GPTM"]])
     parts = [f"{text} at {name.removeprefix(CHANGE)} %" for name, (text,) in changes.items()]
-    return f"perplexity with side information, against words only: {', '.join(parts)} of the words seen"
+    return f"perplexity with side information, compared with words only: {', '.join(parts)} of the words seen"
 
 
 def search(
@@ -110,18 +113,21 @@ def search(
     ] = "5,10,20,40",
     folds: Folds = 5,
     observed: Annotated[
-        str, typer.Option(help="Percentage of a document's words that the models see.")
+        str,
+        typer.Option(
+            help="Percentage of each document's words that the models see; they predict the rest."
+        ),
     ] = "50",
     output: o.Output = None,
     checkpoint: Checkpoint = None,
     word_options: o.WordOptions,
 ) -> int:
-    """How many topics? Cross-validated perplexity of held-out words for several numbers."""
+    """How many topics? Compare the cross-validated perplexity of held-out words for several numbers."""
     sizes = o.parse_numbers("--topics", topics)
     if min(sizes) < 1:
-        raise UsageError(f"--topics expects numbers from 1 on; got {topics!r}.")
-    share, *others = _shares(observed)
-    if others:
+        raise UsageError(f"--topics expects numbers of at least 1; got {topics!r}.")
+    share, *more_shares = _shares(observed)
+    if more_shares:
         raise UsageError(f"--observed expects one percentage here; got {observed!r}.")
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
     check_table(output, inputs=[file, *file_options.files(), *word_options.files()])
@@ -130,7 +136,7 @@ def search(
     from gptm.selection import search_components
 
     with counting(session, "fitting", folds * len(set(sizes))):
-        found = search_components(
+        result = search_components(
             GPTM(**choices, random_state=session.seed, n_jobs=session.jobs),
             corpus,
             sizes,
@@ -140,7 +146,7 @@ def search(
             verbose=True,
             checkpoint=checkpoint or _scores_of(file),
         )
-    return _conclude(session, found, output)
+    return _conclude(session, result, output)
 
 
 def _shares(text: str) -> list[float]:
@@ -150,13 +156,13 @@ def _shares(text: str) -> list[float]:
     return shares
 
 
-def _conclude(session: Session, found: Any, output: str | None) -> int:
-    """Print what came out; after Ctrl-C that is what has been done so far."""
-    table = found.table.reset_index()
+def _conclude(session: Session, result: Any, output: str | None) -> int:
+    """Print the scores; after Ctrl-C those of the folds done so far."""
+    table = result.table.reset_index()
     if not write_table(session, table, output):
-        text, conclusion = found._printed()
+        text, conclusion = result._printed()
         text = text.reset_index()
         names = [str(name) for name in text]
         session.answer(table, lambda: print_table(text.to_numpy().tolist(), names, names[1:]))
         session.say(f"\n{conclusion}")
-    return OK if found.complete else INTERRUPTED
+    return OK if result.complete else INTERRUPTED

@@ -1,4 +1,4 @@
-"""What all commands share: where words go, how errors end, and which seed."""
+"""What all commands share: where output goes, how errors are shown, and the seed."""
 
 import json
 import logging
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 OK, FAILED, USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
-_EXPECTED = (ValueError, OSError, ImportError, MemoryError)  # what a user can mend
+_EXPECTED = (ValueError, OSError, ImportError, MemoryError)  # what a user can fix
 _OF_NO_INTEREST = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 
 
 class Terminated(BaseException):
-    """The system asked the process to end, and what could be kept is kept."""
+    """The system ended the process; its progress is in the checkpoint, if there is one."""
 
 
 class UsageError(Exception):
-    """What was asked for cannot be understood; the command ends with exit code 2."""
+    """The options make no sense; the command ends with exit code 2."""
 
 
 @dataclass
@@ -56,19 +56,19 @@ class Session:
         return self._console
 
     def say(self, text: str = "") -> None:
-        """Talk, unless quiet is wanted."""
+        """Print a line on standard error, unless --quiet."""
         if not self.quiet:
             self.console.print(text)
 
-    def warn(self, said: object) -> None:
-        """One line, once, also if quiet is wanted: a text, or anything that carries a message."""
-        line = in_options(said)
+    def warn(self, warning: object) -> None:
+        """Print a warning on one line, once, even with --quiet: a text, or anything that carries a message."""
+        line = in_options(warning)
         if line not in self._said:
             self._said.add(line)
             self.console.print(f"warning: {line}", style="yellow")
 
     def answer(self, data: Any, text: Callable[[], None]) -> None:
-        """Data on standard output: as JSON where that is wanted, else as `text()` prints them."""
+        """Print data on standard output: as JSON with --json, otherwise as `text()` prints them."""
         if self.json:
             sys.stdout.write(json.dumps(plain(data), ensure_ascii=False, indent=2) + "\n")
         else:
@@ -78,7 +78,7 @@ class Session:
 
 @contextmanager
 def terminating(kept: bool) -> Iterator[list[int]]:
-    """Inside the block SIGTERM ends a fit; whether it came is in the list that the block gets.
+    """Inside the block SIGTERM ends a fit, and is then in the list that the block gets.
 
     A fit whose work is `kept` in a checkpoint ends after the next sweep, any other at once, as with Ctrl-C.
     """
@@ -106,7 +106,7 @@ def _in_main_thread() -> bool:
 
 
 def run(session: Session, function: Callable[[], int | None]) -> int:
-    """The exit code of a command; errors become one line, unless their place is wanted."""
+    """Run a command and return its exit code; errors become one line, unless --debug."""
     try:
         with _library_talk(session):
             return function() or OK
@@ -114,7 +114,7 @@ def run(session: Session, function: Callable[[], int | None]) -> int:
         _error(session, "interrupted; nothing was saved.")
         return INTERRUPTED
     except Terminated:
-        _error(session, "terminated. The same command goes on where a checkpoint was kept.")
+        _error(session, "terminated. If there is a checkpoint, the same command continues from it.")
         return TERMINATED
     except BrokenPipeError:  # the reader, such as `head`, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -153,15 +153,15 @@ def _described(error: Exception) -> str:
 
 @contextmanager
 def _library_talk(session: Session) -> Iterator[None]:
-    """Warnings and announcements of the library as single lines on standard error."""
+    """Print warnings and log messages of the library as single lines on standard error."""
 
     def show(message: Warning | str, *args: Any, **keywords: Any) -> None:
         session.warn(message)
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said = record.msg if isinstance(record.msg, Message) else record.getMessage()
-            session.say(f"note: {in_options(said)}")
+            message = record.msg if isinstance(record.msg, Message) else record.getMessage()
+            session.say(f"note: {in_options(message)}")
 
     logger, handler = logging.getLogger("gptm"), Notes()
     propagate = logger.propagate

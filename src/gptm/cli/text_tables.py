@@ -18,7 +18,7 @@ def _named(name: Any) -> str:
 
 
 def readable(kernel: Any) -> str:
-    """A kernel with numbers that are as long as they are of use.
+    """A kernel as text, with its numbers rounded to four digits.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def readable(kernel: Any) -> str:
     "0.3333 * Matern('date', length_scale=10678)"
     """
     number = re.compile(r"(?<![\w.'\"])\d+\.\d+(?:e[+-]?\d+)?(?![\w.'\"])")
-    return number.sub(lambda found: _short(float(found[0])), str(kernel))
+    return number.sub(lambda match: _short(float(match[0])), str(kernel))
 
 
 def _short(value: float) -> str:

@@ -19,7 +19,7 @@ from gptm.cli.session import Session, UsageError
 if TYPE_CHECKING:
     from gptm.model import GPTM
 
-_MOST_NAMED = 5  # names of a category in a warning
+_MOST_NAMED = 5  # levels of a category in a warning
 
 
 def transform(
@@ -32,17 +32,17 @@ def transform(
     missing_columns: Annotated[
         Literal["error", "prior"],
         typer.Option(
-            help="Where the file lacks a column that the kernel reads: stop, or go on as if its values were missing."
+            help="If the file lacks a column that the kernel reads: stop, or treat all its values as missing."
         ),
     ] = "error",
     to: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
-        typer.Option("--to", help="Format to write, where the name of the output does not tell."),
+        typer.Option("--to", help="Format to write, if the name of the output does not show it."),
     ] = None,
 ) -> None:
-    """Topic proportions of new documents, from their text and metadata: one row each."""
+    """Predict the topic proportions of new documents from their text and metadata, one row per document."""
     if model == "-" and file == "-":
-        raise UsageError("standard input can hold the model or the documents, not both.")
+        raise UsageError("only one of MODEL and FILE can come from standard input.")
     check_table(output, to, inputs=[model, file, *file_options.files()])
     check_file(file)
     with model_file(model) as path:
@@ -52,14 +52,14 @@ def transform(
         fitted, header = load(path), read_header(path)
     reading = _read(session, fitted, header, file, file_options.settings())
     tell_problems(session, reading, but=("missing column",) if missing_columns == "error" else ())
-    _tell_unknown(session, reading.report)
-    _tell_unseen(session, fitted, reading.corpus.metadata)
+    _say_unknown(session, reading.report)
+    _warn_unseen(session, fitted, reading.corpus.metadata)
     fitted.set_params(n_jobs=session.jobs)
     with bar(session, "finding topics"):
         theta = fitted.transform(reading.corpus, missing_columns=missing_columns)
     frame = _table(theta, reading.corpus.ids)
-    what = f"{len(frame):,} documents, {theta.shape[1]} topics"
-    if write_table(session, frame, output, to, what=what):
+    contents = f"{len(frame):,} documents, {theta.shape[1]} topics"
+    if write_table(session, frame, output, to, contents=contents):
         if session.json:
             session.answer({"documents": len(frame), "output": output}, lambda: None)
     elif to is None and session.json:
@@ -85,10 +85,10 @@ def _read(
     vocabulary = getattr(fitted, "feature_names_in_", None)
     if vocabulary is None:
         raise ValueError(
-            "the model does not know its words, so that new texts cannot be read. Fit it to a corpus with a vocabulary."
+            "this model has no vocabulary, so it cannot read new texts. Fit it to a corpus with a vocabulary."
         )
     trained, words = header.get("reading") or {}, header.get("words")
-    given = settings | {
+    reader_settings = settings | {
         "kinds": _kinds(fitted, trained, settings["kinds"]),
         "trained_text": trained.get("text") or None,
         "file_vocabulary": settings["vocabulary"],
@@ -96,19 +96,19 @@ def _read(
         "words": Words(stop_words=None) if words is None else Words.from_dict(words),
     }
     with bar(session, "reading") as update:
-        reading = files.read_documents(file, progress=update, **given)
+        reading = files.read_documents(file, progress=update, **reader_settings)
     _check_columns(settings["kinds"], trained, [column.name for column in reading.columns])
     if settings["text"] is None:
-        _tell_text(session, reading.columns.text, trained.get("text"))
+        _say_text(session, reading.columns.text, trained.get("text"))
     return reading
 
 
 def _kinds(fitted: "GPTM", trained: dict[str, Any], given: dict[str, str] | None) -> dict[str, str]:
-    """Kinds of the columns that matter now: what the kernel reads, and the ids where the file has them."""
+    """Kinds of the columns that matter now: those that the kernel reads, and the ids."""
     kernel = getattr(fitted, "kernel_", None)
     matter = {*(() if kernel is None else kernel.column_names()), trained.get("id")}
-    known = trained.get("kinds") or {}
-    return {name: kind for name, kind in known.items() if name in matter} | (given or {})
+    trained_kinds = trained.get("kinds") or {}
+    return {name: kind for name, kind in trained_kinds.items() if name in matter} | (given or {})
 
 
 def _check_columns(
@@ -122,17 +122,17 @@ def _check_columns(
             raise unknown_column(name, columns, "kinds")
 
 
-def _tell_text(session: Session, found: tuple[str, ...], expected: list[str] | None) -> None:
-    if found and expected and set(found) != set(expected):
+def _say_text(session: Session, columns: tuple[str, ...], expected: list[str] | None) -> None:
+    if columns and expected and set(columns) != set(expected):
         wanted = ", ".join(map(repr, expected))
-        session.say(f"note: there is no column {wanted}; the text is taken from {found[0]!r}")
+        session.say(f"note: there is no column {wanted}; the text is taken from {columns[0]!r}")
 
 
-def _tell_unknown(session: Session, report: Any) -> None:
+def _say_unknown(session: Session, report: Any) -> None:
     if report.empty_documents:
         session.warn(
-            f"{report.empty_documents:,} of {report.documents:,} documents have no word that the model knows; they get "
-            "what their metadata say."
+            f"{report.empty_documents:,} of {report.documents:,} documents have no word that the model knows; their "
+            "topics come from their metadata alone."
         )
     if report.unknown.words:
         many = "1 word" if report.unknown.words == 1 else f"{report.unknown.words:,} words"
@@ -142,17 +142,17 @@ def _tell_unknown(session: Session, report: Any) -> None:
         )
 
 
-def _tell_unseen(session: Session, fitted: "GPTM", metadata: Any) -> None:
-    """Warn of names in a category that no training document has: the kernel says nothing of them."""
+def _warn_unseen(session: Session, fitted: "GPTM", metadata: Any) -> None:
+    """Warn about levels of a category that no training document has."""
     if getattr(fitted, "kernel_", None) is None or metadata is None:
         return
     from gptm.effects.column_values import unseen_levels
 
-    for one in unseen_levels(fitted.fitted_.bound, metadata):
-        names, levels = one.described(_MOST_NAMED)
+    for unseen in unseen_levels(fitted.fitted_.bound, metadata):
+        names, levels = unseen.described(_MOST_NAMED)
         session.warn(
-            f"{one.rows:,} of {len(metadata):,} documents have a {one.column} never seen in training: {names}. Its "
-            f"term says nothing of them; known are {levels}."
+            f"{unseen.rows:,} of {len(metadata):,} documents have a {unseen.column} never seen in training: {names}. "
+            f"For them this term falls back to the prior. Levels seen in training: {levels}."
         )
 
 

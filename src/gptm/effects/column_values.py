@@ -1,4 +1,4 @@
-"""Settings of a kernel's columns that users ask about."""
+"""Settings of a kernel's columns, from the arguments `at` and `versus`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -16,11 +16,12 @@ _MOST_NAMED = 10  # levels in a message
 
 
 def read_settings(
-    bound: BoundKernel, given: Any, name: str, beside: pd.DataFrame | None = None
+    bound: BoundKernel, values: Any, name: str, beside: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Values of a term's columns as a table, from what users gave as the argument `name`.
+    """A table of values of a term's columns, from the `values` of the argument `name`.
 
-    Beside other settings there is one row or as many as these have, and columns may be left out: they are as there.
+    With other settings `beside` it, the table has one row or as many rows as these. Columns that it leaves out are
+    filled from these.
     """
     columns = bound.kernel.column_names()
     if not columns:
@@ -30,8 +31,8 @@ def read_settings(
             ".",
         )
     named = ", ".join(map(repr, columns))
-    if hasattr(given, "columns"):  # a DataFrame of pandas or polars
-        frame = as_frame(given, len(given))
+    if hasattr(values, "columns"):  # a DataFrame of pandas or polars
+        frame = as_frame(values, len(values))
         assert frame is not None
         if not any(column in frame for column in columns):
             raise ArgumentError(
@@ -39,10 +40,10 @@ def read_settings(
                 f"must have a column that {bound.kernel!r} reads: {named}",
                 Message(", ".join(map(repr, frame.columns)) or "none"),
             )
-        # Other columns may be of use to whoever reads the answer.
-        found = frame.reset_index(drop=True)
-    elif isinstance(given, Mapping):
-        unknown = [key for key in given if key not in columns]
+        # Other columns stay: they may be of use in the result.
+        settings = frame.reset_index(drop=True)
+    elif isinstance(values, Mapping):
+        unknown = [key for key in values if key not in columns]
         if unknown:
             raise ArgumentError(
                 name,
@@ -50,14 +51,14 @@ def read_settings(
                 Message(", ".join(map(repr, unknown))),
                 "Ask about one term at a time.",
             )
-        rows = {key: _listed(value) for key, value in given.items()}
+        rows = {key: _listed(value) for key, value in values.items()}
         lengths = {len(value) for value in rows.values()} - {1} or {1}
         if not rows or len(lengths) > 1:
-            expected = f"must hold values of the columns {named}, one or the same number of each"
-            numbers = ", ".join(f"{len(values)} of {key!r}" for key, values in rows.items())
+            expected = f"must have values of the columns {named}, one or the same number of each"
+            numbers = ", ".join(f"{len(value)} of {key!r}" for key, value in rows.items())
             raise ArgumentError(name, expected, Message(numbers or "none"))
         n = lengths.pop()
-        found = pd.DataFrame(
+        settings = pd.DataFrame(
             {key: value * n if len(value) == 1 else value for key, value in rows.items()}
         )
     elif len(columns) > 1:
@@ -66,46 +67,48 @@ def read_settings(
             f"must be a dict or a DataFrame with all columns that {bound.kernel!r} reads: {named}",
         )
     else:
-        found = pd.DataFrame({columns[0]: _listed(given)})
-    found = found if beside is None else _completed(found, beside)
-    absent = ", ".join(repr(column) for column in columns if column not in found)
+        settings = pd.DataFrame({columns[0]: _listed(values)})
+    settings = settings if beside is None else _completed(settings, beside)
+    absent = ", ".join(repr(column) for column in columns if column not in settings)
     if absent:
         raise InputError(
             Argument(name),
             f" must have values of all columns that {bound.kernel!r} reads: {named}; it lacks {absent}.",
-            PythonOnly(" Where you do not know one, pass None."),
+            PythonOnly(" Pass None for a value that you do not know."),
         )
-    return found
+    return settings
 
 
-def _completed(other: pd.DataFrame, settings: pd.DataFrame) -> pd.DataFrame:
-    """With the settings' values in columns that were left out, row by row."""
-    if len(other) not in (1, len(settings)):
+def _completed(versus: pd.DataFrame, settings: pd.DataFrame) -> pd.DataFrame:
+    """`versus` with the settings' values in columns that it leaves out, row by row."""
+    if len(versus) not in (1, len(settings)):
         expected = Message(
             "must be one setting, or as many as ",
             Argument("at", ...),
             f" has, which is {len(settings)}",
         )
-        raise ArgumentError("versus", expected, len(other))
-    missing = [name for name in settings if name not in other]
+        raise ArgumentError("versus", expected, len(versus))
+    missing = [name for name in settings if name not in versus]
     if not missing:
-        return other
-    rows = np.zeros(len(settings), dtype=int) if len(other) == 1 else np.arange(len(settings))
-    repeated = other.iloc[rows].reset_index(drop=True)
+        return versus
+    rows = np.zeros(len(settings), dtype=int) if len(versus) == 1 else np.arange(len(settings))
+    repeated = versus.iloc[rows].reset_index(drop=True)
     return repeated.assign(**{str(name): settings[name] for name in missing})
 
 
-def distinct_settings(bound: BoundKernel, asked: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+def distinct_settings(
+    bound: BoundKernel, settings: pd.DataFrame
+) -> tuple[pd.DataFrame, np.ndarray]:
     """The rows that differ in what a kernel reads, and which of them each row is.
 
-    The same setting is the same place, also if it was never seen: it differs from itself by nothing.
+    Equal settings are one place, even if they were never seen: the difference between them is exactly zero.
     """
-    columns = [name for name in bound.kernel.column_names() if name in asked]
-    keys = list(zip(*(map(_key, asked[name]) for name in columns), strict=True))
+    columns = [name for name in bound.kernel.column_names() if name in settings]
+    keys = list(zip(*(map(_key, settings[name]) for name in columns), strict=True))
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     which = np.array([numbers[key] for key in keys], dtype=np.intp)
     first = np.unique(which, return_index=True)[1]
-    return asked.iloc[first].reset_index(drop=True), which
+    return settings.iloc[first].reset_index(drop=True), which
 
 
 def _key(value: Any) -> str:
@@ -113,32 +116,32 @@ def _key(value: Any) -> str:
 
 
 class Unseen(NamedTuple):
-    """Names in a column of categories that no training document has."""
+    """Levels of a category that no training document has."""
 
     column: str
     names: list[str]
     rows: int  # that have one of them
-    levels: list[str]  # that were seen
+    levels: list[str]  # seen in training
 
     def described(self, most: int) -> tuple[str, str]:
-        """The unseen names and the levels, in words; of many the first."""
+        """The unseen names, and the levels seen in training, as text; at most `most` of each."""
         return _named(self.names, most), _named(self.levels, most)
 
 
 def unseen_levels(bound: BoundKernel, frame: pd.DataFrame) -> list[Unseen]:
-    """What a kernel has never seen of the categories that it reads, wherever these are in it."""
-    found = []
+    """Levels in the frame that a kernel has not seen in training, for all categories that it reads."""
+    unseen_by_column = []
     for category in _categories(bound):
         for column in category.kernel.column_names():
             if column not in frame:
                 continue
             levels = set(category.levels)
-            names = [one for one in category.kernel.read(frame) if one is not None]
-            unseen = [one for one in names if one not in levels]
+            names = [name for name in category.kernel.read(frame) if name is not None]
+            unseen = [name for name in names if name not in levels]
             if unseen:
                 distinct = list(dict.fromkeys(unseen))
-                found.append(Unseen(column, distinct, len(unseen), category.levels))
-    return found
+                unseen_by_column.append(Unseen(column, distinct, len(unseen), category.levels))
+    return unseen_by_column
 
 
 def _categories(bound: BoundKernel) -> Iterator[CategoricalBound]:
@@ -148,13 +151,13 @@ def _categories(bound: BoundKernel) -> Iterator[CategoricalBound]:
         yield from _categories(part)
 
 
-def tell_unseen(bound: BoundKernel, asked: pd.DataFrame) -> None:
-    """Warn of levels of a category that no training document has: a typing error gets numbers too."""
-    for one in unseen_levels(bound, asked):
-        names, levels = one.described(_MOST_NAMED)
+def warn_unseen(bound: BoundKernel, settings: pd.DataFrame) -> None:
+    """Warn about levels that no training document has: a typing error gets estimates too."""
+    for unseen in unseen_levels(bound, settings):
+        names, levels = unseen.described(_MOST_NAMED)
         warn(
-            f"{one.column} {names} was never seen in training, so that the numbers are those of any new one; known are "
-            f"{levels}."
+            f"{unseen.column} {names} was not seen in training, so the estimates are those of a new level. Levels seen "
+            f"in training: {levels}."
         )
 
 
@@ -163,5 +166,5 @@ def _named(values: list[str], most: int) -> str:
 
 
 def _listed(value: Any) -> list[Any]:
-    """One value, or those of anything that holds several."""
+    """The values of a list-like, or a single value as a list."""
     return list(value) if pd.api.types.is_list_like(value) else [value]

@@ -1,4 +1,4 @@
-"""What a fitted kernel does to the topics, as tables: effects, and shares of variance."""
+"""Effects of the terms of a fitted kernel on the topics, and shares of variance, as tables."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ import pandas as pd
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.validation import check_number, is_real
-from gptm.effects.column_values import distinct_settings, read_settings, tell_unseen
+from gptm.effects.column_values import distinct_settings, read_settings, warn_unseen
 from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
 from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
@@ -27,7 +27,7 @@ def check_explainable(fitted: Fitted) -> None:
     """An error unless there is a kernel, and more than one topic for it to act on."""
     if fitted.kernel is None:
         raise InputError(
-            "this model has no kernel, so there is no effect of side information to show; fit with ",
+            "this model has no kernel, so there are no effects of side information. Fit with ",
             Argument("kernel", ...),
             " and ",
             Argument("metadata", ...),
@@ -35,7 +35,7 @@ def check_explainable(fitted: Fitted) -> None:
         )
     if fitted.K < 2:
         raise ValueError(
-            "one topic has nothing to be compared with, so there are no effects on it; fit two topics or more."
+            "effects compare topics, and this model has only one. Fit two topics or more."
         )
 
 
@@ -77,9 +77,9 @@ def effects_table(
     label = term_labels(fitted.kernel)[number]
     topics = range(fitted.K) if topic is None else topic_numbers(fitted, topic)
     explanation = _explanation(fitted)
-    asked = _ask(explanation.bounds[number], label, at, versus, n_points)
-    effect = explanation.effect(number, asked.places, level, asked.here, asked.versus)
-    shown = asked.shown.rename(columns={name: f"{name}_at" for name in _RESULTS})
+    question = _ask(explanation.bounds[number], label, at, versus, n_points)
+    effect = explanation.effect(number, question.places, level, question.rows, question.versus)
+    shown = question.shown.rename(columns={name: f"{name}_at" for name in _RESULTS})
     tables = []
     for k in topics:
         table = pd.DataFrame({"term": label, "topic": k}, index=shown.index)
@@ -93,16 +93,16 @@ def effects_table(
 
 
 class _Question(NamedTuple):
-    """Settings of a term that somebody asks about."""
+    """Settings of a term, and what they are compared with."""
 
-    shown: pd.DataFrame  # one row for each row of the answer
+    shown: pd.DataFrame  # one row for each row of a topic's table
     places: Placement | None  # of the distinct settings; None for the training documents
-    here: np.ndarray | slice  # which place each row is at
-    versus: np.ndarray | None  # and which it is compared with
+    rows: np.ndarray | slice  # the place of each row
+    versus: np.ndarray | None  # the place that each row is compared with
 
 
 def _ask(bound: BoundKernel, label: str, at: Any, versus: Any, n_points: int) -> _Question:
-    """The question in `at` and `versus`, or the usual one where they are left out."""
+    """The settings in `at` and `versus`, or the default settings without them."""
     settings = bound.settings(n_points) if at is None else read_settings(bound, at, "at")
     if settings is None:
         if versus is not None:
@@ -113,12 +113,12 @@ def _ask(bound: BoundKernel, label: str, at: Any, versus: Any, n_points: int) ->
                 ".",
             )
         return _Question(pd.DataFrame({"document": np.arange(bound.n)}), None, slice(None), None)
-    asked = settings
+    both = settings
     if versus is not None:
         against = read_settings(bound, versus, "versus", beside=settings)
-        asked = pd.concat([settings, against], ignore_index=True)
-    tell_unseen(bound, asked)
-    distinct, which = distinct_settings(bound, asked)
+        both = pd.concat([settings, against], ignore_index=True)
+    warn_unseen(bound, both)
+    distinct, which = distinct_settings(bound, both)
     new = bound.read(Documents(len(distinct), distinct))
     places = bound.place(new, joint=len(distinct) <= MANY)
     n = len(settings)
@@ -147,7 +147,7 @@ def _term_number(kernel: Kernel, term: str | int | None) -> int:
 
 def _check_level(level: Any) -> None:
     if not (is_real(level) and 0 < level < 1):
-        raise ArgumentError("level", "must be a probability between 0 and 1, such as 0.9", level)
+        raise ArgumentError("level", "must be a credible level between 0 and 1, such as 0.9", level)
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:
@@ -156,12 +156,12 @@ def _terms(kernel: Kernel) -> list[Kernel]:
 
 
 def term_labels(kernel: Kernel) -> list[str]:
-    """A name for each term of a kernel: its own, its columns, or what it is; no two the same."""
+    """A unique name for each term of a kernel: its own name, its columns, or its class."""
     terms = _terms(kernel)
     plain = [term.name or ", ".join(term.column_names()) or type(term).__name__ for term in terms]
     labels: list[str] = []
     for label, term in zip(plain, terms, strict=True):
         full = label if plain.count(label) == 1 else f"{type(term).__name__}({label})"
-        twice = sum(other == full or other.startswith(f"{full} #") for other in labels)
-        labels.append(f"{full} #{twice + 1}" if twice else full)
+        repeats = sum(used == full or used.startswith(f"{full} #") for used in labels)
+        labels.append(f"{full} #{repeats + 1}" if repeats else full)
     return labels

@@ -1,7 +1,7 @@
-"""What each term of a kernel does to the topics, from draws of the posterior.
+"""Effects of each term of a kernel on the topics, from draws of the posterior.
 
-Everything is stated as a contrast: of a topic to the mean of all topics, as words cannot see a shift common to them,
-and to the average training document, as a constant belongs to the overall mean.
+Effects are contrasts: relative to the mean of all topics, because words cannot see a shift common to all topics, and
+relative to the average training document, because a constant belongs to the overall mean.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from gptm.operators import Features, Placement
 MANY = 500  # places, from where on what they have in common beside the features is left out
 _PAIRS = 10**6  # of places and documents that shares are averaged over, in one draw
 _FEWEST, _MOST = 50, 4000  # documents of that average
-_FEW_PLACES = 400  # as many documents as for so many places tell of variances
+_FEW_PLACES = 400  # variances use as many documents as shares do for so many places
 _OTHERS = 16  # residuals of other documents that each is compared with
 _LIKE_OTHERS = 50.0  # documents whose weight the belief has that a place leaves nothing
 _ROUNDING = 1e-9
@@ -61,16 +61,18 @@ class Explanation:
         self.H = contrasts(draws.mu.shape[1] + 1)
 
     def variance_shares(self, level: float) -> Band:
-        """(terms + 1, K + 1) how much of the variance of logits over documents each term explains.
+        """(terms + 1, K + 1) the share of the variance of logits over documents that each term explains.
 
-        Cov_d(F_p, F) over the variance of F and of what documents have for themselves. The last row is the latter, the
-        last column all topics together.
+        Cov_d(F_p, F) over the variance of F plus that of the documents' own part. The last row is the documents' own
+        part, the last column all topics together.
         """
         rows = self._some_rows(_FEW_PLACES)
         terms = [self._topics(self._at_documents(term, rows)) for term in range(len(self.bounds))]
-        terms = [one - one.mean(1, keepdims=True) for one in terms]
+        terms = [values - values.mean(1, keepdims=True) for values in terms]
         total = sum(terms)
-        covariances = [np.einsum("sdk,sdk->sk", one, total) / one.shape[1] for one in terms]
+        covariances = [
+            np.einsum("sdk,sdk->sk", values, total) / values.shape[1] for values in terms
+        ]
         own = np.einsum("kp,spq,kq->sk", self.H, self.draws.S, self.H)
         parts = np.stack([*covariances, own], axis=1)  # (draws, terms + 1, K)
         parts = np.concatenate([parts, parts.sum(2, keepdims=True)], axis=2)
@@ -81,50 +83,50 @@ class Explanation:
         term: int,
         places: Placement | None,
         level: float,
-        here: np.ndarray | slice = slice(None),
+        rows: np.ndarray | slice = slice(None),
         versus: np.ndarray | None = None,
     ) -> Effect:
-        """At places numbered `here`, or their differences to those numbered `versus`, one or as many.
+        """The effect at the places numbered `rows`, or differences from the places numbered `versus`, one or as many.
 
-        The places are new documents, or the training documents.
+        The places are settings, or without any the training documents.
         """
 
         def compared(values: Array) -> Array:
-            return values[:, here] if versus is None else values[:, here] - values[:, versus]
+            return values[:, rows] if versus is None else values[:, rows] - values[:, versus]
 
         everywhere = np.arange(self.bounds[term].n)
-        there = self._at_documents(term, everywhere) if places is None else self._at(term, places)
-        contrast = self._topics(there - self._average(term))
-        share = self._shares(term, places, there)
+        values = self._at_documents(term, everywhere) if places is None else self._at(term, places)
+        contrast = self._topics(values - self._average(term))
+        share = self._shares(term, places, values)
         return Effect(Band.of(compared(contrast), level), Band.of(compared(share), level))
 
     def _topics(self, X: Array) -> Array:
         """From contrasts to topics, relative to their mean."""
         return np.asarray(X @ self.H.T)
 
-    def _shares(self, term: int, places: Placement | None, there: Array) -> Array:
+    def _shares(self, term: int, places: Placement | None, at_places: Array) -> Array:
         """(draws, n, K) mean proportions of documents at the places, all else as it is.
 
-        Two parts. The first is what the model says: the mean over documents of their proportions, had each of them this
-        term's value at the place. The second is what it leaves: documents that are at a place, or near it, have other
-        proportions than their means and the residuals of all others would give them, because those of the place vary
-        more, say. It counts as far as there are documents to tell: those of a rare level are like others. Documents are
-        weighed by the Bayesian bootstrap, as they are a sample too.
+        Two parts. The first is what the model predicts: the mean proportions of all documents if each had this term's
+        value at the place. The second is what the model misses: documents at or near a place may have other proportions
+        than their means and the residuals of all documents would give them, for example because they vary more. It
+        counts more if there are more documents near the place. The Bayesian bootstrap weights the documents, as they
+        are a sample too.
         """
-        rows = self._some_rows(there.shape[1])
+        rows = self._some_rows(at_places.shape[1])
         rng = np.random.default_rng(_SEED + 1)
         near = None if places is None else self._nearness(term, places, rows)
         at_rows = self._at_documents(term, rows)
-        kept = np.searchsorted(self.draws.rows, rows)
+        positions = np.searchsorted(self.draws.rows, rows)
         total = None if near is None else self._all_terms(rows)
         trust = np.empty(0) if near is None else self._trust(near)
-        shares = np.empty((*there.shape[:2], len(self.H)))
+        shares = np.empty((*at_places.shape[:2], len(self.H)))
         for s in range(self.draws.n):
-            logits = self.draws.logits[s, kept].astype(np.float64)
+            logits = self.draws.logits[s, positions].astype(np.float64)
             weights = rng.standard_exponential(len(rows))
             weights /= weights.sum()
-            rest = (logits - at_rows[s]) @ self.H.T
-            shares[s] = mean_softmax(there[s] @ self.H.T, rest, weights)
+            without_term = (logits - at_rows[s]) @ self.H.T
+            shares[s] = mean_softmax(at_places[s] @ self.H.T, without_term, weights)
             if near is not None and total is not None:
                 left = self._left(logits, self.draws.mu[s] + total[s], rng)
                 shares[s] += trust * (_normalised(near * weights) @ left)
@@ -142,7 +144,7 @@ class Explanation:
         return np.asarray(sum(self._at_documents(term, rows) for term in range(len(self.bounds))))
 
     def _trust(self, near: Array) -> Array:
-        """(n, 1) how much what is left for the documents near a place counts, by how many they are."""
+        """(n, 1) weight of the residual proportions of the documents near a place: more documents count more."""
         squares = (_normalised(near) ** 2).sum(
             1, keepdims=True
         )  # one over their number, if all are as near
@@ -191,35 +193,37 @@ class Explanation:
     def _at_documents(self, term: int, rows: np.ndarray) -> Array:
         """(draws, rows, p) of the term at training documents."""
         part, structure = self.draws.parts[term], self.bounds[term].structure
-        found = [one[:, rows].astype(np.float64) for one in _by_document(part)]
+        summands = [values[:, rows].astype(np.float64) for values in _by_document(part)]
         if part.weights is not None:
             assert structure.features is not None
-            found.append(_dot(structure.features.take(rows), part.weights))
-        return np.asarray(sum(found[1:], found[0]))
+            summands.append(_dot(structure.features.take(rows), part.weights))
+        return np.asarray(sum(summands[1:], summands[0]))
 
     def _average(self, term: int) -> Array:
         """(draws, 1, p) of the term over all training documents."""
         part, structure = self.draws.parts[term], self.bounds[term].structure
-        found = [one.mean(1, keepdims=True, dtype=np.float64) for one in _by_document(part)]
+        summands = [
+            values.mean(1, keepdims=True, dtype=np.float64) for values in _by_document(part)
+        ]
         if part.weights is not None:
             assert structure.features is not None
             row = structure.features.t_dot(np.full((structure.n, 1), 1.0 / structure.n))[:, 0]
-            found.append(np.einsum("r,srp->sp", row, part.weights)[:, None])
-        return np.asarray(sum(found[1:], found[0]))
+            summands.append(np.einsum("r,srp->sp", row, part.weights)[:, None])
+        return np.asarray(sum(summands[1:], summands[0]))
 
 
-def mean_softmax(there: Array, rest: Array, weights: Array) -> Array:
-    """(n, K) the weighted mean over documents d of softmax(there[i] + rest[d]).
+def mean_softmax(at_places: Array, others: Array, weights: Array) -> Array:
+    """(n, K) the weighted mean over documents d of softmax(at_places[i] + others[d]).
 
     Exponentials of sums are products, so the normalisers of all pairs are one matrix product, and their means another.
 
     >>> mean_softmax(np.zeros((1, 2)), np.log([[1.0, 3.0], [1.0, 1.0]]), np.array([0.5, 0.5]))
     array([[0.375, 0.625]])
     """
-    of_place = np.exp(there - there.max(1, keepdims=True))
-    of_rest = np.exp(rest - rest.max(1, keepdims=True))
-    inverse = weights / np.maximum(of_place @ of_rest.T, np.finfo(float).tiny)
-    return np.asarray(of_place * (inverse @ of_rest))
+    of_place = np.exp(at_places - at_places.max(1, keepdims=True))
+    of_others = np.exp(others - others.max(1, keepdims=True))
+    inverse = weights / np.maximum(of_place @ of_others.T, np.finfo(float).tiny)
+    return np.asarray(of_place * (inverse @ of_others))
 
 
 def _normalised(weights: Array) -> Array:
@@ -230,7 +234,7 @@ def _normalised(weights: Array) -> Array:
 
 
 def _by_document(part: Part) -> list[Array]:
-    return [one for one in (part.own, *part.graphs) if one is not None]
+    return [values for values in (part.own, *part.graphs) if values is not None]
 
 
 def _flat(X: Array) -> Array:

@@ -1,1 +1,1 @@
-"""From a problem and a start to a fitted model: by sampling, by variational EM, or by the paper's EM."""
+"""The fit: from a problem and a start to a fitted model, by sampling, by variational EM, or by the paper's EM."""

@@ -1,7 +1,7 @@
-"""Work under way, written down now and then, so that it can be taken up again after the process has died.
+"""Checkpoints: the state of a fit, written from time to time, so that the fit can continue after the process has died.
 
-What is written is a tree: dictionaries and lists of numbers, texts, None and arrays. Every kind of work knows how to
-become such a tree and how to go on from one; where trees are kept is for others to say.
+A checkpoint is a tree: dictionaries and lists of numbers, texts, None and arrays. Every part of a fit can become such a
+tree and continue from one. Where trees are stored is decided elsewhere.
 """
 
 from typing import Any, Protocol
@@ -14,20 +14,20 @@ Tree = dict[str, Any]
 
 
 class Checkpoint(Protocol):
-    """Where work under way is kept."""
+    """A place that stores the state of a fit."""
 
     def due(self) -> bool:
         """Whether it is time to write."""
 
     def write(self, phase: str, tree: Tree) -> None:
-        """Keep this in place of what was kept before."""
+        """Store this tree in place of the last one."""
 
     def read(self, phase: str) -> Tree | None:
-        """What was kept, if it is of this phase."""
+        """The stored tree, if it belongs to this phase."""
 
 
 class NoCheckpoint:
-    """Keeps nothing."""
+    """Stores nothing."""
 
     def due(self) -> bool:
         return False
@@ -40,7 +40,7 @@ class NoCheckpoint:
 
 
 def terms_tree(terms: Terms | None) -> Tree | None:
-    """What a fit has learnt of a kernel's terms."""
+    """The learnt parameters of a kernel's terms."""
     if terms is None:
         return None
     values = [learnable.value for learnable in terms.learnables()[int(terms.free.sum()) :]]
@@ -48,7 +48,7 @@ def terms_tree(terms: Terms | None) -> Tree | None:
 
 
 def terms_from(tree: Tree | None, terms: Terms | None) -> Terms | None:
-    """The terms with what was learnt; `terms` are those that the problem began with."""
+    """The terms with the learnt parameters of a tree; `terms` are those of the problem."""
     if tree is None or terms is None:
         return terms
     free = tree["weights"][terms.free]

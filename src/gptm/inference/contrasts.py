@@ -1,9 +1,9 @@
 """Logits up to a shift: words cannot see what all topics of a document have in common.
 
 eta and eta + c give the same proportions, so K logits are K - 1 numbers: U = eta H with orthonormal contrasts H. Tables
-and attributes speak of K topics: a covariance of contrasts becomes one of topics in which the common shift, which
-nothing depends on, is independent of all else and varies as much as they do on average. So the identity stays what
-it is.
+and attributes have K topics. When a covariance of contrasts becomes one of topics, the common shift, which nothing
+depends on, is independent of everything else and varies as much as the contrasts on average. So the identity stays the
+identity.
 """
 
 from functools import cache

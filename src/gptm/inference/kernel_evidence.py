@@ -20,12 +20,12 @@ from gptm.operators import Operator, View
 
 SPREAD = 2.0  # standard deviation of a logarithm around its start, of the prior that keeps it from running away
 MAX_TRIALS = 12  # evaluations of the evidence in one step
-REACH = 0.7  # of a logarithm in one step; a length-scale far too short on trial would tell all documents apart
+REACH = 0.7  # of a logarithm in one step; with a length-scale that is far too short, all documents would differ
 _WORTH = 1e-7  # rise of the evidence, relative to its value, below which a step ends
 
 
 class Learnt(NamedTuple):
-    """A kernel, and its view of the logits."""
+    """A kernel, and the logits as its operator sees them."""
 
     terms: Terms
     operator: Operator
@@ -34,12 +34,12 @@ class Learnt(NamedTuple):
 
 
 def evidence(operator: Operator, means: Means) -> float:
-    """Of the logits, up to what no parameter of the kernel changes."""
+    """The evidence of the logits, up to terms that do not depend on the kernel's parameters."""
     return -0.5 * float(np.trace(means.fit) + operator.logdet(means.basis.b).sum())
 
 
 def evidence_slopes(terms: Terms, operator: Operator, view: View, means: Means) -> Array:
-    """Its gradient in the logarithms of the learnables."""
+    """The gradient of the evidence in the logarithms of the learnables."""
     b = means.basis.b
     tangents = terms.tangents()
     explained = view.slopes(tangents, b, means.directions)
@@ -49,24 +49,24 @@ def evidence_slopes(terms: Terms, operator: Operator, view: View, means: Means) 
 def learn_parameters(
     terms: Terms, operator: Operator, view: View, mu: Array | None, basis: Basis, origin: Array
 ) -> Learnt:
-    """The kernel with higher evidence, or the same where there is none.
+    """A kernel with higher evidence, or the same kernel if none was found.
 
     `origin` holds the logarithms that the prior is centred on; `mu` is None where it is fitted.
     """
-    found = terms.learnables()
-    start = np.log([one.value for one in found])
-    lows, highs = np.log([(one.low, one.high) for one in found]).T
+    learnables = terms.learnables()
+    start = np.log([parameter.value for parameter in learnables])
+    lows, highs = np.log([(parameter.low, parameter.high) for parameter in learnables]).T
     centre = np.clip(start, lows, highs)  # rounding may take it beyond
     limits = list(
         zip(np.maximum(lows, centre - REACH), np.minimum(highs, centre + REACH), strict=True)
     )
-    here = Learnt(terms, operator, view, solve_means(operator, view, mu, basis))
-    least = evidence(operator, here.means)
-    best, best_score = here, -np.inf
+    present = Learnt(terms, operator, view, solve_means(operator, view, mu, basis))
+    least = evidence(operator, present.means)
+    best, best_score = present, -np.inf
 
     def objective(x: Array) -> tuple[float, Array]:
         nonlocal best, best_score
-        trial = here if np.array_equal(x, start) else _moved(here, x, mu, basis)
+        trial = present if np.array_equal(x, start) else _moved(present, x, mu, basis)
         value = evidence(trial.operator, trial.means)
         away = (x - origin) / SPREAD
         score = value - 0.5 * float(away @ away)
@@ -86,8 +86,8 @@ def learn_parameters(
     return best
 
 
-def _moved(here: Learnt, x: Array, mu: Array | None, basis: Basis) -> Learnt:
-    terms = here.terms.moved(np.exp(x).tolist())
-    operator = terms.operator(here.operator)
-    view = operator.view(here.view.Y, here.view)
+def _moved(present: Learnt, x: Array, mu: Array | None, basis: Basis) -> Learnt:
+    terms = present.terms.moved(np.exp(x).tolist())
+    operator = terms.operator(present.operator)
+    view = operator.view(present.view.Y, present.view)
     return Learnt(terms, operator, view, solve_means(operator, view, mu, basis))

@@ -66,8 +66,8 @@ def solve_means(operator: Operator, view: View, mu: Array | None, basis: Basis) 
     """q(F), and mu with it (generalised least squares) unless a fixed one is given."""
     T, T_inv, b = basis
     if mu is None:
-        ones = view.against(-1, b)  # row i is 1' (b_i 𝒦 + I)^-1 [lam, 1]
-        mu_hat = np.einsum("ij,ji->i", ones[:, :-1], T) / ones[:, -1]
+        of_ones = view.against(-1, b)  # row i is 1' (b_i 𝒦 + I)^-1 [lam, 1]
+        mu_hat = np.einsum("ij,ji->i", of_ones[:, :-1], T) / of_ones[:, -1]
         mu = mu_hat @ T_inv
     else:
         mu_hat = mu @ T
@@ -83,7 +83,7 @@ def residuals(view: View, means: Means) -> Array:
 
 def document_means(view: View, means: Means) -> Array:
     """F (D, K), eq. 14: what the residuals leave of lam - mu."""
-    if not means.basis.b.any():  # there is no kernel, or it says nothing
+    if not means.basis.b.any():  # there is no kernel, or its strength is zero
         return np.zeros((len(view.Y), len(means.mu)))
     return view.fitted(means.basis.b, means.directions, means.basis.T_inv)
 

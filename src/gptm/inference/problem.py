@@ -1,4 +1,4 @@
-"""The data and the choices that stay fixed during an inference."""
+"""The data and settings of a fit, which stay fixed while it runs."""
 
 from copy import copy
 from functools import cached_property
@@ -17,8 +17,8 @@ from gptm.operators import Operator
 Coregionalization = Literal["identity", "shared", "free", "none"]
 
 
-class Problem:
-    """Counts of words, a kernel over the documents, and what is to be learnt of them."""
+class FitProblem:
+    """Counts of words, a kernel over the documents, and which parameters to learn."""
 
     seeds: Array | None = None  # (V, K) pseudo-counts of words that users gave topics
     bound: BoundKernel  # the kernel over the documents
@@ -49,11 +49,11 @@ class Problem:
         self.n_jobs = n_jobs
         self.tally = Tally()
 
-    def with_jobs(self, n_jobs: int | None) -> "Problem":
+    def with_jobs(self, n_jobs: int | None) -> "FitProblem":
         """The same problem for another number of threads."""
-        other = copy(self)
-        other.n_jobs = n_jobs
-        return other
+        problem = copy(self)
+        problem.n_jobs = n_jobs
+        return problem
 
     @property
     def prior(self) -> float | Array:
@@ -71,10 +71,10 @@ class Problem:
 
     @cached_property
     def origin(self) -> Array:
-        """Logarithms of the kernel's learnable parameters at first; none where they cannot be learnt."""
-        none = self.terms is None or not self.operator.learnable
-        found = [] if self.terms is None or none else self.terms.learnables()
-        return np.log([one.value for one in found])
+        """Logarithms of the kernel's learnable parameters at first; empty if nothing can be learnt."""
+        if self.terms is None or not self.operator.learnable:
+            return np.log([])
+        return np.log([parameter.value for parameter in self.terms.learnables()])
 
     @classmethod
     def of(
@@ -92,10 +92,10 @@ class Problem:
         resumed: Kernel | None = None,
         hold_kernel: bool = False,
     ) -> Self:
-        """The problem that an estimator's settings mean.
+        """The problem for an estimator's settings.
 
-        `resumed` is a kernel learnt before, to go on from. With `hold_kernel` its parameters stay as they are; its
-        strength is learnt even so.
+        `resumed` is a kernel learnt before, to continue from. With `hold_kernel` its parameters stay fixed, but its
+        strength is learnt.
         """
         nothing = isinstance(bound, NothingBound) or not bound.mean_diagonal() > 0
         learns = learn_kernel and inference != "map" and not nothing

@@ -11,8 +11,8 @@ from gptm._hot import Rules
 def gauss_hermite(n: int, least: float = 0.0) -> tuple[Array, Array]:
     """Nodes and weights for a standard Gaussian.
 
-    Those with less than `least` of the weight, far out, are left out: half of them for large n. What is left serves
-    wide Gaussians better than as many nodes of a smaller rule.
+    Nodes far out, with less than `least` of the weight, are left out: half of them for large n. The others serve wide
+    Gaussians better than the same number of nodes of a smaller rule.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(n)
     some = weights > least * weights.sum()

@@ -1,7 +1,7 @@
 """Fitted models as pictures. Each function takes a matplotlib Axes, or makes one, and returns it.
 
-Topics are named by their most probable words, colours can be told apart by everybody, and bands and bars are
-credible intervals. matplotlib loads when the first picture is drawn: `pip install 'gptm[plot]'`.
+Topics are named by their most probable words, the colours suit all kinds of colour vision, and bands and bars are
+credible intervals. matplotlib loads with the first plot: `pip install 'gptm[plot]'`.
 
 Examples
 --------

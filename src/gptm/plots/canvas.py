@@ -1,4 +1,4 @@
-"""What the pictures share: axes, colours, a light look, and topics by their words beside what is theirs."""
+"""What all plots share: axes, colours, a light look, and labels of topics."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from gptm._basics.types import Array
 from gptm.model import GPTM
 from gptm.tables import list_words, word_names
 
-# Okabe and Ito's colours, which all kinds of colour vision tell apart; without yellow, faint on white.
+# Okabe and Ito's colours, which suit all kinds of colour vision; without yellow, which is faint on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 GREY = "0.62"
 COLOR_MAP = "cividis"  # even in lightness, for all kinds of colour vision
@@ -20,7 +20,7 @@ SMALL = 8.5  # points, of labels
 
 
 def new_axes(ax: Any = None, size: tuple[float, float] = (7.2, 4.2)) -> Any:
-    """The axes given, or new ones that leave room for labels."""
+    """The given axes, or new ones that leave room for labels."""
     if ax is not None:
         if not hasattr(ax, "plot"):
             raise ValueError(f"ax must be a matplotlib Axes; got {type(ax).__name__}.")
@@ -35,7 +35,7 @@ def new_axes(ax: Any = None, size: tuple[float, float] = (7.2, 4.2)) -> Any:
 
 
 def tidy(ax: Any, grid: str = "y") -> None:
-    """Thin lines along the values, and no frame where there is none to read."""
+    """Thin grid lines, and no frame without a scale."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["bottom", "left"]].set_color("0.6")
     ax.tick_params(color="0.6")
@@ -49,7 +49,7 @@ def color_of(position: int) -> str:
 
 
 def dashes_of(position: int) -> str:
-    """Where the colours start again, lines are broken in another way."""
+    """The line style: a new one each time the colours start again."""
     return ("-", "--", ":", "-.")[position // len(COLORS) % 4]
 
 
@@ -65,7 +65,7 @@ def percent(share: float) -> str:
 
 
 def as_dates(axis: Any) -> None:
-    """Ticks of a date axis without what repeats."""
+    """Short ticks for an axis of dates."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     locator = AutoDateLocator(minticks=4, maxticks=8)
@@ -76,15 +76,15 @@ def as_dates(axis: Any) -> None:
 def topic_labels(
     model: GPTM, n_words: int = 3, feature_names: Sequence[str] | None = None
 ) -> list[str]:
-    """Topics by the users' names or their most probable words; by number where there are none, or the same twice."""
+    """Labels of topics: their names, or their most probable words; numbers if words are unknown or labels repeat."""
     K = len(model.components_)
     if feature_names is None and getattr(model, "feature_names_in_", None) is None:
         labels = [f"topic {i}" for i in range(K)]
     else:
         words = list_words(model.components_, word_names(model.fitted_, feature_names), n_words)
         labels = [", ".join(own) for own in words]
-    given = getattr(model, "topic_names_", None) or [None] * K
-    labels = [name or label for name, label in zip(given, labels, strict=True)]
+    names = getattr(model, "topic_names_", None) or [None] * K
+    labels = [name or label for name, label in zip(names, labels, strict=True)]
     times = Counter(labels)
     return [f"{label} ({i})" if times[label] > 1 else label for i, label in enumerate(labels)]
 
@@ -92,7 +92,7 @@ def topic_labels(
 def label_ends(ax: Any, ends: Sequence[tuple[Any, float]], labels: Sequence[str]) -> None:
     """Names of curves at their right ends, in their colours and without overlap.
 
-    The limits of the axes must be final: what is too close is known in their units only.
+    The limits of the axes must be final: distances between labels depend on them.
     """
     heights = ax.transData.transform([(0.0, y) for _, y in ends])[:, 1]
     box = ax.get_window_extent()

@@ -13,7 +13,10 @@ from gptm.model import GPTM
 from gptm.plots.canvas import COLORS, SMALL, new_axes, topic_labels
 
 TOGETHER: dict[str, Any] = {"color": COLORS[0], "ls": "-"}
-APART: dict[str, Any] = {"color": COLORS[1], "ls": (0, (2.5, 2))}  # told apart without colours, too
+APART: dict[str, Any] = {
+    "color": COLORS[1],
+    "ls": (0, (2.5, 2)),
+}  # differs from the other without colours, too
 LARGEST = 2300.0  # area of the largest disc, in square points
 
 
@@ -28,8 +31,8 @@ def plot_topic_correlations(
 ) -> Any:
     """Which topics go together in documents, and which avoid each other, as a graph; needs networkx.
 
-    Discs are topics, as large as their share of the words, near each other where they correlate. Full lines join
-    topics that go together, broken ones topics that avoid each other; thick ones strongly.
+    Discs are topics; their areas are the topics' shares, and correlated topics are near each other. Solid lines join
+    topics that go together, dashed lines topics that avoid each other. Thicker lines mean stronger correlations.
 
     Parameters
     ----------
@@ -39,9 +42,9 @@ def plot_topic_correlations(
     of : {"residual", "prior"}, default="residual"
         As in `model.topic_correlations`.
     n_words : int, default=2
-        Words that name a topic.
+        Number of words in the label of a topic.
     feature_names : sequence of str, optional
-        The words of the columns of X, where the model does not know them.
+        The words of the columns of X, for a model that was fitted to an array without names.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -90,8 +93,8 @@ def plot_topic_correlations(
 
 
 def _layout(graph: Any) -> Array:
-    """(K, 2) places at which distances are, as far as the plane allows, those of the logits."""
-    networkx = importlib.import_module("networkx")  # topic_graph has asked for it already
+    """(K, 2) places whose distances are as close as possible to those of the logits."""
+    networkx = importlib.import_module("networkx")  # topic_graph has already imported it
 
     K = len(graph)
     if K == 1:
@@ -99,8 +102,10 @@ def _layout(graph: Any) -> Array:
     distances: dict[int, dict[int, float]] = {i: {} for i in graph}
     for i, j, correlation in graph.edges(data="weight"):
         distances[i][j] = distances[j][i] = float(np.sqrt(2.0 - 2.0 * correlation)) + 0.3
-    found = networkx.kamada_kawai_layout(graph, dist=distances, pos=networkx.circular_layout(graph))
-    return np.array([found[i] for i in graph])
+    places = networkx.kamada_kawai_layout(
+        graph, dist=distances, pos=networkx.circular_layout(graph)
+    )
+    return np.array([places[i] for i in graph])
 
 
 def _explain_lines(ax: Any) -> None:

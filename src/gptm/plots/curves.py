@@ -24,7 +24,7 @@ VALUE_LABELS = {"contrast": "contrast (logits)", "share": "mean share of documen
 def draw_curves(
     ax: Any, groups: dict[str, pd.DataFrame], along: str, value: str, of: str | None = None
 ) -> Any:
-    """One labelled curve with its band for each group; `of` says what all are about."""
+    """One labelled curve with its band for each group; `of` is the title."""
     ax = new_axes(ax)
     ends = []
     for position, group in enumerate(groups.values()):
@@ -33,7 +33,7 @@ def draw_curves(
         low, high = ordered[f"{value}_low"].to_numpy(), ordered[f"{value}_high"].to_numpy()
         color = color_of(position)
         ax.fill_between(x, low, high, color=color, alpha=0.15, lw=0)
-        mark = "o" if len(x) == 1 else ""  # a line of one point would not be seen
+        mark = "o" if len(x) == 1 else ""  # a line of one point would be invisible
         ax.plot(x, middle, color=color, ls=dashes_of(position), marker=mark, lw=1.8)
         ends.append((x[-1], middle[-1]))
     every = pd.concat(groups.values())

@@ -26,11 +26,11 @@ from gptm.plots.canvas import (
 )
 from gptm.tables import topic_numbers
 
-FEW = 6  # different whole numbers that are taken for categories
+FEW = 6  # different whole numbers that count as categories
 
 
 class Coloring(NamedTuple):
-    """What the dots' colours say."""
+    """The meaning of the dots' colours."""
 
     title: str
     values: np.ndarray  # (D,) numbers, NaN where missing, or names, None where missing
@@ -46,24 +46,24 @@ def plot_documents(
     feature_names: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """The training documents in the plane in which they differ most.
+    """A map of the training documents, in the plane in which they differ most.
 
-    Principal components of what the kernel says of their logits, or of the logits themselves. The axes name the
-    topics that are large at their ends.
+    It shows principal components of the kernel's part of the logits, or of the logits themselves. The labels at the
+    ends of the axes are topics that are large there.
 
     Parameters
     ----------
     model : fitted GPTM or CTM
     color : int, str or sequence, optional
-        A topic, by number or name, whose share is shown; the name of a column of the metadata; or one value per
+        A topic, by number or name, to show its proportions; the name of a column of the metadata; or one value per
         document. By default the largest topic of each document.
     metadata : DataFrame, dict of columns or Corpus, optional
-        Of the training documents, where `color` names a column: the model does not keep it.
+        Metadata of the training documents, if `color` is the name of a column: the model does not keep them.
     of : {"means", "logits"}, optional
-        Which map: `doc_means_`, on which the words have no direct say, or `doc_logits_`. By default the means where
-        there is a kernel.
+        Which map: of `doc_means_`, the kernel's part, or of `doc_logits_`. By default the means if there is a
+        kernel.
     feature_names : sequence of str, optional
-        The words of the columns of X, where the model does not know them.
+        The words of the columns of X, for a model that was fitted to an array without names.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -98,13 +98,13 @@ def plot_documents(
 
 
 def _positions(model: GPTM, of: str | None) -> Array:
-    """(D, K) means or logits; what all topics share says nothing and is taken out."""
+    """(D, K) means or logits, without the shift that is common to all topics."""
     has_kernel = getattr(model, "kernel_", None) is not None
     if of is not None:
         check_choice("of", of, ("means", "logits"))
     if of == "means" and not has_kernel:
         raise ValueError(
-            "of='means' asks for what the kernel says of the documents, but this model has no kernel. Use of='logits'."
+            "of='means' needs a kernel, but this model has no kernel. Use of='logits'."
         )
     chosen = model.doc_means_ if has_kernel and of != "logits" else model.doc_logits_
     return np.asarray(chosen - chosen.mean(1, keepdims=True))
@@ -187,12 +187,12 @@ def _draw_classes(ax: Any, places: Array, coloring: Coloring, dots: dict[str, An
     """The most frequent classes in colours, the others and the missing in grey below them."""
     frequent = pd.Series(coloring.values).value_counts().index
     shown = sorted(frequent[: len(COLORS)])
-    others = ~np.isin(coloring.values.astype(str), shown)
+    in_grey = ~np.isin(coloring.values.astype(str), shown)
     n_others = len(frequent) - len(shown)
-    ax.scatter(*places[others].T, color="0.85", **dots)
+    ax.scatter(*places[in_grey].T, color="0.85", **dots)
     for name, color in zip(shown, COLORS, strict=False):
         ax.scatter(*places[coloring.values == name].T, color=color, label=name, **dots)
-    if others.any():
+    if in_grey.any():
         name = "missing" if n_others == 0 else "other" if n_others == 1 else f"{n_others} others"
         ax.scatter([], [], color="0.85", label=name, **dots)
     legend = ax.legend(

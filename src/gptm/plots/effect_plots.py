@@ -1,4 +1,4 @@
-"""What the terms of the kernel say of the topics, as `model.effects` tells it."""
+"""Plots of the effects of the terms of the kernel, from `model.effects`."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -37,18 +37,18 @@ def plot_topics_over_time(
     Parameters
     ----------
     model : fitted GPTM
-        With a term of its kernel that reads this column alone, such as `Matern("date")`; of several such terms the
-        first is drawn.
+        Its kernel needs a term that reads this column alone, such as `Matern("date")`. If there are several, the first
+        is drawn.
     column : str, optional
-        By default the first column of dates among the kernel's terms, else the first one of numbers.
+        By default the first column of dates among the kernel's terms, or else the first column of numbers.
     topics : int, str or sequence, optional
-        By default the six whose share changes most.
+        By default the six topics whose shares change most.
     level : float, default=0.9
-        Of the credible bands.
+        Credible level of the bands.
     n_points : int, default=200
         Points along the column.
     feature_names : sequence of str, optional
-        The words of the columns of X, where the model does not know them.
+        The words of the columns of X, for a model that was fitted to an array without names.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -87,12 +87,12 @@ def plot_effects(
     ax: Any = None,
     **options: Any,
 ) -> Any:
-    """What one term of the kernel says of topics, with credible intervals.
+    """The effects of one term of the kernel on topics, with bands.
 
-    Along a column of dates or numbers these are curves; for categories dots with bars, the largest on top; where the
-    term knows documents only, as links do, bars for the documents at either end. Of a term of several columns of
-    numbers the first varies, and the title tells where the others are held. Where `at` varies several columns, one
-    topic is drawn: a curve for each category, or a map of two columns of numbers.
+    For dates and numbers this draws curves; for categories dots with bars, the largest on top; for terms without
+    columns, such as links, bars for the documents with the largest and smallest effects. If a term reads several
+    columns of numbers, the first varies, and the title shows the values of the others. If `at` varies several columns,
+    one topic is drawn: a curve for each category, or a map of two columns of numbers.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ def plot_effects(
     term : str or int
         One of `model.terms_`, its number, or a column that it reads.
     topics : int, str or sequence, optional
-        By default those that the term moves most: six as curves, three as dots, otherwise one.
+        By default the topics with the largest effects: six as curves, three as dots, otherwise one.
     kind : {"contrast", "share"}, default="contrast"
         As in `model.effects`: the term's part of the topics' logits, or the expected shares.
     level : float, default=0.9
-        Of the credible intervals.
+        Credible level of the bands.
     feature_names : sequence of str, optional
-        The words of the columns of X, where the model does not know them.
+        The words of the columns of X, for a model that was fitted to an array without names.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     **options
@@ -148,12 +148,12 @@ def plot_effects(
 def _draw(
     model: GPTM, table: pd.DataFrame, topics: Any, kind: str, labels: list[str], ax: Any
 ) -> Any:
-    """The picture that suits the columns of a table of effects."""
+    """The kind of plot that suits the columns of a table of effects."""
     columns = _columns(table)
-    held = [column for column in columns if table[column].nunique(dropna=False) == 1]
-    if 0 < len(held) < len(columns):  # the others vary, and these are told
-        where = ", ".join(f"{column} = {_told(table[column].iloc[0])}" for column in held)
-        ax = _draw(model, table.drop(columns=held), topics, kind, labels, ax)
+    fixed = [column for column in columns if table[column].nunique(dropna=False) == 1]
+    if 0 < len(fixed) < len(columns):  # the title shows these, the plot the others
+        where = ", ".join(f"{column} = {_as_text(table[column].iloc[0])}" for column in fixed)
+        ax = _draw(model, table.drop(columns=fixed), topics, kind, labels, ax)
         ax.set_title(
             ", ".join(filter(None, [ax.get_title("left"), where])), loc="left", fontsize="medium"
         )
@@ -181,8 +181,7 @@ def _draw(
     if len(columns) == 2:
         return draw_surface(ax, table, along, kind, of=labels[topic])
     raise ValueError(
-        f"effects of {len(columns)} columns, {', '.join(columns)}, are more than a picture shows. model.effects has "
-        "the numbers."
+        f"a plot cannot show effects of {len(columns)} columns: {', '.join(columns)}. Use the table of model.effects."
     )
 
 
@@ -192,7 +191,7 @@ def check_terms(model: GPTM) -> list[str]:
     terms = [str(term) for term in getattr(model, "terms_", ())]
     if not terms:
         raise ValueError(
-            f"this {type(model).__name__} has no kernel, so there is no side information whose effect could be drawn. "
+            f"this {type(model).__name__} has no kernel, so there are no effects of side information to draw. "
             "Fit a GPTM with a kernel, for example kernel=kernels.Matern('date')."
         )
     return terms
@@ -203,29 +202,29 @@ def _table_along(
 ) -> tuple[pd.DataFrame, str]:
     """Effects of the first term along the column, or along the first column of dates, else of numbers; that column.
 
-    Asks no more terms than it must: effects take their time.
+    Stops at the first term that fits, as effects take time.
     """
-    found: dict[str, pd.DataFrame] = {}
+    by_column: dict[str, pd.DataFrame] = {}
     for term in _candidates(model, terms, column):
         table = model.effects(term, **options)
         columns = _columns(table)
         if len(columns) == 1 and _is_continuous(table[columns[0]]):
-            found.setdefault(columns[0], table)
+            by_column.setdefault(columns[0], table)
             if columns[0] == column or (column is None and _is_date(table[columns[0]])):
                 return table, columns[0]
-    if column is None and found:
-        first, table = next(iter(found.items()))
+    if column is None and by_column:
+        first, table = next(iter(by_column.items()))
         return table, first
     wanted = "a column of dates or numbers" if column is None else repr(column)
-    known = ", ".join(map(repr, terms))
+    available = ", ".join(map(repr, terms))
     raise ValueError(
-        f"topics over time need a term of the kernel that reads {wanted} alone; its terms are {known}. Fit with "
-        f"such a term, for example kernels.Matern({column or 'date'!r}); plot_effects draws other terms."
+        f"topics over time need a term of the kernel that reads {wanted} alone; its terms are {available}. Fit with "
+        f"such a term, for example kernels.Matern({column or 'date'!r}), or use plot_effects for other terms."
     )
 
 
 def _candidates(model: GPTM, terms: list[str], column: str | None) -> list[str]:
-    """The terms that may have a curve along the column, by what the kernel says of itself."""
+    """The terms that may have a curve along the column, from the columns that they read."""
     kernel = model.kernel_
     assert kernel is not None
     parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
@@ -240,7 +239,7 @@ def _candidates(model: GPTM, terms: list[str], column: str | None) -> list[str]:
 
 
 def _reads_one_column(model: GPTM, term: str | int) -> bool:
-    """Whether a term, by its name, number or column, is a curve or a row of categories; a map has points enough."""
+    """Whether a term, given by name, number or column, reads one column; only then are more points of use."""
     kernel = getattr(model, "kernel_", None)
     parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
     named = dict(zip(model.terms_, parts, strict=False)) | dict(enumerate(parts))
@@ -249,7 +248,7 @@ def _reads_one_column(model: GPTM, term: str | int) -> bool:
 
 
 def _columns(table: pd.DataFrame) -> list[str]:
-    """The columns of the metadata, or document, that a table of effects speaks of."""
+    """The columns of the metadata, or `document`, in a table of effects."""
     return [name for name in table.columns if name not in _FIXED]
 
 
@@ -262,7 +261,7 @@ def _is_continuous(values: pd.Series) -> bool:
     return bool(values.name != "document" and (is_number or _is_date(values)))
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, pd.Timestamp):
         return str(value.date())
     return f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -278,7 +277,7 @@ def _range(values: pd.Series) -> float:
 
 
 def _choose(table: pd.DataFrame, value: str, topics: Any, model: GPTM, n: int) -> list[int]:
-    """The topics asked for, or the n that move most, ordered by where they are highest."""
+    """The given topics, or the n whose values vary most, ordered by where they are highest."""
     if topics is not None:
         return topic_numbers(model.fitted_, topics)
     groups = {int(topic): group[value] for topic, group in table.groupby("topic")}
@@ -286,11 +285,11 @@ def _choose(table: pd.DataFrame, value: str, topics: Any, model: GPTM, n: int) -
     return sorted(most, key=lambda topic: int(np.argmax(groups[topic].to_numpy())))
 
 
-def _choose_one(table: pd.DataFrame, value: str, topics: Any, model: GPTM, what: str) -> int:
+def _choose_one(table: pd.DataFrame, value: str, topics: Any, model: GPTM, subject: str) -> int:
     shown = _choose(table, value, topics, model, 1)
     if len(shown) != 1:
         raise ValueError(
-            f"effects {what} are drawn for one topic at a time; got {len(shown)} topics. Draw each on axes of its own."
+            f"effects {subject} are drawn for one topic at a time; got {len(shown)} topics. Draw each on its own axes."
         )
     return shown[0]
 

@@ -1,4 +1,4 @@
-"""How a fit went, and how many topics to fit."""
+"""The progress of a fit, and scores by number of topics."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,7 +11,7 @@ from gptm.plots.canvas import COLORS, SMALL, new_axes, tidy
 
 
 def plot_bound(model: GPTM, *, ax: Any = None) -> Any:
-    """How a fit went, per word: the log-density after each sweep, or the lower bound after each iteration of EM.
+    """The progress of a fit: the log-density per word after each sweep, or the lower bound after each iteration of EM.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def plot_components(search: ScoredSizes, *, ax: Any = None) -> Any:
     Parameters
     ----------
     search : ComponentSearch
-        What `gptm.search_components` returns.
+        The result of `gptm.search_components`.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -92,7 +92,7 @@ def plot_components(search: ScoredSizes, *, ax: Any = None) -> Any:
     """
     if not isinstance(search, ScoredSizes):
         raise ValueError(
-            "plot_components draws what gptm.search_components returns; got an object of type "
+            "plot_components expects the result of gptm.search_components; got an object of type "
             f"{type(search).__name__}."
         )
     ax = new_axes(ax, (6.4, 4.2))
@@ -100,13 +100,13 @@ def plot_components(search: ScoredSizes, *, ax: Any = None) -> Any:
     sizes, mean = table.index.to_numpy(), table["perplexity"]
     error = table["standard_error"].fillna(0.0)
     many = search.n_folds > 1
-    what = f"mean and standard error, {search.n_folds} folds" if many else "one split"
-    curve = ax.errorbar(sizes, mean, yerr=error, color=COLORS[0], marker="o", capsize=4, label=what)
+    name = f"mean and standard error, {search.n_folds} folds" if many else "one split"
+    curve = ax.errorbar(sizes, mean, yerr=error, color=COLORS[0], marker="o", capsize=4, label=name)
     ring: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "markeredgewidth": 1.8}
-    what = f"lowest: {lowest} topics"
-    squares = ax.plot(lowest, mean[lowest], "s", color=COLORS[1], ms=16, label=what, **ring)
-    what = f"best: {best} topics"
-    circles = ax.plot(best, mean[best], "o", color=COLORS[2], ms=13, label=what, **ring)
+    name = f"lowest: {lowest} topics"
+    squares = ax.plot(lowest, mean[lowest], "s", color=COLORS[1], ms=16, label=name, **ring)
+    name = f"best: {best} topics"
+    circles = ax.plot(best, mean[best], "o", color=COLORS[2], ms=13, label=name, **ring)
     limit = ax.axhline(mean[lowest] + error[lowest], color="0.6", ls="--", lw=1, zorder=0)
     limit.set_label("one standard error above the lowest")
     if sizes[-1] >= 4 * sizes[0]:

@@ -8,7 +8,7 @@ import pandas as pd
 from gptm.plots.canvas import SMALL, as_percent, color_of, new_axes, tidy
 from gptm.plots.curves import VALUE_LABELS
 
-LEVELS = 24  # categories that one picture holds
+LEVELS = 24  # at most, in one plot
 DOCUMENTS = 10  # at either end
 _ROW = 0.27  # inches
 _BREADTH = 0.6  # of a row that its dots take
@@ -34,8 +34,8 @@ def draw_levels(ax: Any, groups: dict[str, pd.DataFrame], value: str) -> Any:
             label=name,
         )
     if n_levels > len(order):
-        what = f"the {len(order)} of {n_levels} furthest from the middle"
-        ax.set_title(what, loc="right", fontsize=SMALL, color="0.35")
+        note = f"the {len(order)} of {n_levels} furthest from the middle"
+        ax.set_title(note, loc="right", fontsize=SMALL, color="0.35")
     _finish(ax, np.arange(len(order)), order, value)
     if len(groups) == 1:
         ax.set_title(next(iter(groups)), loc="left", fontsize="medium")
@@ -54,7 +54,7 @@ def draw_documents(ax: Any, table: pd.DataFrame, value: str, of: str) -> Any:
     places = np.arange(len(rows), dtype=np.float64)
     if len(rows) < len(ordered):  # a gap where documents are left out
         places[DOCUMENTS:] += 1.0
-        _tell(ax, DOCUMENTS, f"{len(ordered) - len(rows):,} documents between")
+        _note(ax, DOCUMENTS, f"{len(ordered) - len(rows):,} documents between")
     ax.barh(places, rows[value], height=0.66, color=color_of(0), alpha=0.85)
     ax.errorbar(rows[value], places, xerr=around(rows, value), fmt="none", ecolor="0.25", lw=1.0)
     _finish(ax, places, rows["document"].astype(str).tolist(), value)
@@ -70,17 +70,17 @@ def around(rows: pd.DataFrame, value: str) -> np.ndarray:
 
 
 def _largest(group: pd.DataFrame, value: str) -> tuple[list[str], int]:
-    """The levels that a picture holds, smallest value first, and how many there are."""
+    """The levels that a plot shows, smallest value first, and the number of all levels."""
     values = group.set_index("level")[value].sort_values(kind="stable")
     distance = (values - values.median()).abs().to_numpy()
-    kept = np.sort(np.argsort(-distance, kind="stable")[:LEVELS])
-    return values.index[kept].tolist(), len(values)
+    farthest = np.sort(np.argsort(-distance, kind="stable")[:LEVELS])
+    return values.index[farthest].tolist(), len(values)
 
 
-def _tell(ax: Any, place: float, what: str) -> None:
-    """A remark in a row of its own."""
+def _note(ax: Any, place: float, text: str) -> None:
+    """A note in its own row."""
     where: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "center", "va": "center"}
-    ax.text(0.5, place, what, fontsize=SMALL, color="0.35", **where)
+    ax.text(0.5, place, text, fontsize=SMALL, color="0.35", **where)
 
 
 def _finish(ax: Any, places: np.ndarray, names: list[str], value: str) -> None:

@@ -1,4 +1,4 @@
-"""How much of the documents' variation each term of the kernel explains."""
+"""The share of the variance between documents that each term of the kernel explains."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,9 +41,9 @@ def plot_variance_explained(
         By default one bar per term, over all topics together, with its credible interval. Otherwise one bar per
         topic, made of the terms, with the credible interval of what they explain together.
     level : float, default=0.9
-        Of the credible intervals.
+        Credible level of the intervals.
     feature_names : sequence of str, optional
-        The words of the columns of X, where the model does not know them.
+        The words of the columns of X, for a model that was fitted to an array without names.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -102,9 +102,9 @@ def _by_topic(
     table: pd.DataFrame, terms: list[str], topics: list[int], labels: list[str], ax: Any
 ) -> Any:
     shares = table.pivot(index="topic", columns="term", values="share").loc[topics]
-    rest = table[table["term"] == UNEXPLAINED].set_index("topic").loc[topics]
-    order = np.argsort(-rest["share"].to_numpy(), kind="stable")  # most explained on top
-    shares, rest = shares.iloc[order], rest.iloc[order]
+    unexplained = table[table["term"] == UNEXPLAINED].set_index("topic").loc[topics]
+    order = np.argsort(-unexplained["share"].to_numpy(), kind="stable")  # most explained on top
+    shares, unexplained = shares.iloc[order], unexplained.iloc[order]
     ax = new_axes(ax, (7.2, 1.4 + _ROW * len(topics)))
     places = np.arange(len(topics))
     below, above = np.zeros((2, len(topics)))  # where the bars of negative and positive shares end
@@ -115,8 +115,8 @@ def _by_topic(
         left = np.where(width < 0, below, above)
         ax.barh(places, width, left=left, height=0.66, color=color, label=term, ec="white", lw=0.6)
         below, above = below + np.minimum(width, 0.0), above + np.maximum(width, 0.0)
-    border = above - rest["share"].to_numpy()  # of what is explained
-    reach = around(rest, "share")[::-1]  # a low rest is much explained
+    border = above - unexplained["share"].to_numpy()  # of what is explained
+    reach = around(unexplained, "share")[::-1]  # the low end of one is the high end of the other
     ax.errorbar(border, places, xerr=reach, fmt="none", ecolor="0.2", elinewidth=1.1)
     _finish(ax, [labels[topic] for topic in shares.index])
     ax.set_xlim(right=max(1.0, float(above.max())))

@@ -1,1 +1,1 @@
-"""Documents that the model has not seen: their topics, and new ones drawn from it."""
+"""Topics of new documents, and documents drawn from the model."""

@@ -1,4 +1,4 @@
-"""New documents: what the kernel expects of them, then what their words say."""
+"""New documents: the prior that the kernel predicts, then the posterior given their words."""
 
 from collections.abc import Callable
 
@@ -42,7 +42,7 @@ _ROUNDING = 1e-10  # of the largest eigenvalue of B: what is less than that is n
 def predicted_prior(fitted: Fitted, cross: Cross, n: int) -> Prior:
     """Prior of eta for each of n new documents alone, F_* integrated out."""
     basis = diagonalise(fitted.Sigma, fitted.B)
-    if not basis.b.any():  # no kernel, or one that says nothing
+    if not basis.b.any():  # no kernel, or one without strength
         mean = np.broadcast_to(fitted.mu, (n, len(fitted.mu)))
         return Prior(mean, basis.T, np.ones_like(basis.b))
     mean = fitted.mu + cross.mean(fitted.alpha, fitted.F)
@@ -118,13 +118,13 @@ def infer_new_jointly(
 
     x, converged = climb(update, np.zeros((2, n, K)), tol=_JOINT_TOL, max_iter=_JOINT_ITERATIONS)
     if not converged:
-        said = Message(
-            f"the joint inference of {n} documents did not settle in {_JOINT_ITERATIONS} rounds; the kernel is very "
-            "strong beside the topic covariance. Use ",
+        message = Message(
+            f"the joint inference of {n} documents did not converge in {_JOINT_ITERATIONS} rounds: the kernel is "
+            "very strong relative to the topic covariance. Use ",
             Argument("inference", "variational"),
             ", or a weaker kernel.",
         )
-        warn(said, ConvergenceWarning)
+        warn(message, ConvergenceWarning)
     return posterior, F_bar + x[0]
 
 
@@ -151,9 +151,9 @@ def held_out_bounds(
     )
     operator = cross.conditional()
     G = F_new - cross.mean(fitted.alpha, fitted.F)
-    rest = _log_joint(posterior, prior, np.zeros_like(G), np.zeros_like(G), basis)
+    log_eta = _log_joint(posterior, prior, np.zeros_like(G), np.zeros_like(G), basis)
     constants = n * (np.linalg.slogdet(basis.T)[1] + 0.5 * K)
-    conditional = float(statistics.terms.sum()) + rest + float(constants)
+    conditional = float(statistics.terms.sum()) + log_eta + float(constants)
 
     log_det_kernel, rank = operator.log_pseudo_determinant()
     if rank == 0:  # no kernel, or nothing left open: F_* is F_bar
@@ -177,7 +177,7 @@ def _penalty(operator: Spectral, G: Array, basis: Basis) -> float:
 
 
 def _log_joint(posterior: Posterior, prior: Prior, G: Array, alpha: Array, basis: Basis) -> float:
-    """What the bound holds besides the words, up to constants: eta given F_*, q's entropy, F_*."""
+    """The parts of the bound besides the words, up to constants: eta given F_*, q's entropy, F_*."""
     residual = (posterior.lam - prior.mean) @ basis.T
     precision_diagonal = (basis.T**2).sum(1)
     b = np.where(basis.b > 0, basis.b, np.inf)

@@ -1,4 +1,4 @@
-"""Expected proportions of documents under a fitted model, and how far they may be off."""
+"""Expected proportions of documents under a fitted model, and their uncertainty."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -29,14 +29,14 @@ class Effort(NamedTuple):
     n_jobs: int | None
 
     def checked(self) -> "Effort":
-        """The same, or an error: these settings may have been changed after the fit."""
+        """The same, or an error: users may have changed these settings after the fit."""
         check_number("doc_tol", self.tol, least=0.0)
         check_number("doc_points", self.points, least=0, integer=True)
         return self
 
 
 def proportions(fitted: Fitted, counts: csr_matrix, new: Any, effort: Effort) -> Array:
-    """(n, K) of documents with these words and what the kernel has read of them."""
+    """(n, K) of documents with these words and this input of the kernel."""
     effort = effort.checked()
     if fitted.joint:
         return expected_theta(_jointly(fitted, counts, new, effort)[0], effort.n_jobs)

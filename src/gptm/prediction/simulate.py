@@ -17,7 +17,7 @@ from gptm.operators import Spectral
 
 
 class Latent(NamedTuple):
-    """What was drawn on the way to the words."""
+    """The latent variables behind the words."""
 
     F: Array  # (n, K) document means
     eta: Array  # (n, K)
@@ -71,7 +71,7 @@ def _prior_kernel(fitted: Fitted, frame: pd.DataFrame | None, n: int) -> Array |
         return None
     if frame is None and fitted.bound.reads_metadata:
         raise InputError(
-            f"sampling needs the metadata that the kernel {fitted.kernel!r} reads; pass ",
+            f"drawing documents needs the metadata that the kernel {fitted.kernel!r} reads. Pass ",
             Argument("metadata", ...),
             f" with {n} rows.",
         )
@@ -92,12 +92,12 @@ def _root(matrix: Array) -> Array:
 
 
 def checked_lengths(n_words: Any, n_documents: int) -> np.ndarray:
-    """(n_documents,) words of each document; an error for what are no numbers of words."""
+    """(n_documents,) numbers of words; an error for anything else."""
     lengths = np.asarray(n_words)
     wrong_kind = lengths.dtype.kind not in "iu" or lengths.shape not in ((), (n_documents,))
     if wrong_kind or (lengths < 0).any():
         raise ValueError(
-            f"n_words must be a whole number of words, or one for each of the {n_documents} documents, none "
-            f"negative; got {n_words!r} of shape {lengths.shape}."
+            f"n_words must be a number of words, or one for each of the {n_documents} documents: whole numbers of zero "
+            f"or more; got {n_words!r} of shape {lengths.shape}."
         )
     return np.broadcast_to(lengths, (n_documents,))

@@ -1,9 +1,10 @@
-"""What a document's words say of its topics, by importance-weighted points: nearly exact, and always the same.
+"""The posterior of a document's proportions, by importance-weighted points: nearly exact, and deterministic.
 
-The words' own topics are summed out. Points of a fixed set are spread as the Gaussian at the mode of the logits, and
-weighted by the posterior over that Gaussian. A few points that have most of the weight are an accident, so weights are
-flattened until 4 sqrt(n_points) points count. Then all points are moved alike until their mean score is about zero,
-as the posterior's is. Both together leave about a seventh of the error of the mean (20 topics, simulated documents).
+The topics of the tokens are summed out. A fixed set of points is spread like the Gaussian at the mode of the logits and
+weighted by the posterior relative to that Gaussian. If a few points have most of the weight, that is chance, so weights
+are flattened until 4 sqrt(n_points) points count. Then all points are shifted together until their mean score is about
+zero, as for the posterior. Together this reduces the error of the mean to about a seventh (20 topics, simulated
+documents).
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ class Weighted(NamedTuple):
     std: Array  # (n, K) their standard deviations
     logits: Array  # (n, K) means of the logits, centred over the topics
     variance: Array  # (n, K) their variances
-    effective: Array  # (n,) how many equally weighted points would tell as much, before weights are flattened
+    effective: Array  # (n,) effective number of points, before weights are flattened
     quantiles: Array  # (q, n, K) of the shares
 
 

@@ -1,7 +1,7 @@
 """Which model, and how many topics: fitted to some documents, scored on the words of others.
 
-One file per public function. They read and split the documents (`folds`), ready the models (`models`), fit and score
-(`fitting`), and hand back `results`, which print as `tables`.
+One file per public function. They read and split the documents (`folds`), prepare the models (`named_models`), fit
+and score (`fold_fits`), and return `results`, which print as tables (`score_tables`).
 """
 
 from gptm.selection.comparison import compare

@@ -36,35 +36,36 @@ def search_components(
     Parameters
     ----------
     model : GPTM or CTM
-        Its own `n_components` does not matter.
+        Its own `n_components` is ignored.
     X, metadata, y, cv, random_state, n_jobs, verbose
-        As in `cross_validate`; all numbers of topics see the same folds.
+        As in `cross_validate`. The folds are the same for all numbers of topics.
     n_components : iterable of int, default=(5, 10, 20, 40)
         Numbers of topics to try.
     observed : float, default=0.5
         Share of a held-out document's words that the model sees.
     checkpoint : path, optional
-        A file that keeps the scores of fits that are done. The same call after a crash or Ctrl-C does the others only;
-        the file is removed when all are done.
+        A file that stores the scores of finished fits. After a crash or Ctrl-C, the same call runs only the others.
+        The file is removed when all are done.
 
     Returns
     -------
     ComponentSearch
         With `table`, one row per number of topics; `lowest`, the number with the lowest mean perplexity; `best`, the
-        smallest number whose mean is within one standard error of that; `folds`, every fit; and `plot`.
+        smallest number whose mean is within one standard error of the lowest; `folds`, every fit; and `plot`.
 
     Notes
     -----
-    More topics than needed often predict about as well; hence the one-standard-error rule of Breiman et al. (1984).
+    More topics than needed often predict about as well, so `best` follows the one-standard-error rule of Breiman et
+    al. (1984).
 
     Examples
     --------
     >>> import gptm
     >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
-    >>> found = gptm.search_components(gptm.CTM(random_state=0), X, [1, 2], cv=3)
-    >>> found.best
+    >>> search = gptm.search_components(gptm.CTM(random_state=0), X, [1, 2], cv=3)
+    >>> search.best
     2
-    >>> found.table["perplexity"].round().tolist()
+    >>> search.table["perplexity"].round().tolist()
     [4.0, 3.0]
     """
     if np.ndim(observed):

@@ -26,55 +26,57 @@ def cross_validate(
 ) -> CrossValidation:
     """Scores of a model on documents that it was not fitted to, fold by fold.
 
-    For each fold a clone of the model is fitted to the other documents, with their metadata, and predicts for each
-    document of the fold some of its words from the rest of them and from its metadata.
+    For each fold, a clone of the model is fitted to the documents outside the fold. It then sees some of the words of
+    each document in the fold, and its metadata, and predicts the other words.
 
     Parameters
     ----------
     model : GPTM or CTM
-        Stays as it is.
+        Stays unchanged.
     X : Corpus, or sparse or dense array of shape (n_documents, n_words)
     metadata : DataFrame or dict of columns, optional
-        One row per document; by default a corpus brings its own.
+        One row per document. Default: the metadata of the corpus.
     y : array of shape (n_documents,), optional
-        Labels, for `MustLink()` and for splitters that look at them.
+        Labels, for `MustLink()` and for splitters that use them.
     cv : int, scikit-learn splitter or iterable of (train, test), default=5
-        Number of folds, drawn at random; or what makes them, for example `GroupKFold().split(X, groups=authors)`.
+        Number of random folds; or a splitter; or the folds themselves, for example
+        `GroupKFold().split(X, groups=authors)`.
     observed : float or sequence of floats, default=(0.5, 0.2, 0.05)
         Shares of a held-out document's words that the model sees.
     random_state : int, RandomState or None, default=0
-        Draws the folds, and seeds models that have no `random_state` of their own.
+        Seed of the folds, and of models without their own `random_state`.
     n_jobs : int or None
-        Fits at the same time, in processes; None means 1, -1 all cores. Changes nothing but the time.
+        Number of fits that run at the same time, in processes; None means 1, -1 all cores. Results do not depend on
+        it.
     verbose : int or bool, default=False
         Print a line after each fit.
     checkpoint : path, optional
-        A file that keeps the scores of fits that are done. The same call after a crash or Ctrl-C does the others only;
-        the file is removed when all are done.
+        A file that stores the scores of finished fits. After a crash or Ctrl-C, the same call runs only the others.
+        The file is removed when all are done.
 
     Returns
     -------
     CrossValidation
-        With `table`, one row per fold; `summary`, mean and standard deviation over the folds; and `against`, the
-        difference to the cross-validation of another model on the same folds, with its standard error.
+        With `table`, one row per fold; `summary`, mean and standard deviation over the folds; and `against`, which
+        compares with the cross-validation of another model on the same folds.
 
     Notes
     -----
-    `perplexity_50` is the perplexity of the hidden words of a document when half of its words are seen; lower is
-    better. `bound` is the training bound per word (not to be compared between "variational" and "map" inference),
-    `coherence` the mean NPMI of the topics' ten top words in the training documents, `seconds` the time of the fit.
+    `perplexity_50` is the perplexity of the held-out words of a document when the model sees half of its words; lower
+    is better. `bound` is the training bound per word; do not compare it between "variational" and "map" inference.
+    `coherence` is the mean NPMI of the topics' ten top words in the training documents, `seconds` the time of the fit.
 
-    `kernel="auto"` is resolved once, from the metadata of all documents. Ctrl-C ends the work and keeps the folds
-    that are done, with a warning; `complete` is then False.
+    `kernel="auto"` is resolved once, from the metadata of all documents. Ctrl-C stops the work with a warning and keeps
+    the folds that are done; `complete` is then False.
 
     Examples
     --------
     >>> import gptm
     >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
-    >>> found = gptm.cross_validate(gptm.CTM(2), X, cv=3, observed=[0.5, 0.1])
-    >>> list(found.table.columns[:3])
+    >>> scores = gptm.cross_validate(gptm.CTM(2), X, cv=3, observed=[0.5, 0.1])
+    >>> list(scores.table.columns[:3])
     ['perplexity_50', 'perplexity_10', 'bound']
-    >>> found.summary.drop(columns="seconds").shape  # mean and standard deviation
+    >>> scores.summary.drop(columns="seconds").shape  # mean and standard deviation
     (2, 6)
     """
     data, shares = read_data(X, metadata, y), check_shares(observed)

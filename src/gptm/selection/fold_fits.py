@@ -1,4 +1,4 @@
-"""The work: one fit and its scores, and the loop over all of them that Ctrl-C may end."""
+"""One fit and its scores, and the loop over all fits, which Ctrl-C may end."""
 
 import os
 import time
@@ -38,7 +38,7 @@ class _Outcome(NamedTuple):
     out_of_iterations: bool
 
     def line(self) -> str:
-        """What `verbose` tells."""
+        """The line that `verbose` prints."""
         scores = [value for name, value in self.row.items() if name.startswith("perplexity")]
         return (
             f"perplexity {', '.join(f'{score:.1f}' for score in scores)}  {self.row['iterations']} iterations  "
@@ -57,7 +57,7 @@ def make_tasks(
     folds: list[tuple[np.ndarray, np.ndarray]],
     shares: tuple[float, ...],
 ) -> Iterator[Task]:
-    """All models on a fold before the next one, so that Ctrl-C leaves models that can be compared."""
+    """All models on one fold before the next fold, so that models can be compared after Ctrl-C."""
     kernels = [model.kernel for model in models.values()]
     data = data.with_kinds_of({name for kernel in kernels for name in columns_of(kernel) or ()})
     for number, (train, test) in enumerate(folds):
@@ -74,7 +74,7 @@ def run_tasks(
     unit: str = "",
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> _Fits:
-    """All fits, or after Ctrl-C those that are done; those in the checkpoint are not done again."""
+    """Run all fits that the checkpoint does not have; after Ctrl-C return those that are done."""
     progress = Progress(verbose)
     store = ScoreStore(checkpoint)
     keys: list[tuple[Any, int]] = []
@@ -89,7 +89,7 @@ def run_tasks(
             yield delayed(_evaluated)(task, store.get(stored[-1]))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said once, below
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one warning for all, below
         outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(calls())
         try:
             for outcome in outcomes:
@@ -107,21 +107,21 @@ def run_tasks(
         finally:
             outcomes.close()
     if note:
-        warn(f"{note}, and kept.")
+        warn(f"{note}; their scores are kept.")
     else:
         store.remove()
     n_short = sum(outcome.out_of_iterations for outcome in done)
     if n_short:
-        said = Message(
+        message = Message(
             f"{n_short} of {len(done)} fits did not converge",
-            PythonOnly("; the column `converged` says which"),
+            PythonOnly("; see the column `converged`"),
             ". Increase ",
             Argument("max_iter"),
             ", or ",
             Argument("tol"),
             " if this is close enough.",
         )
-        warn(said, ConvergenceWarning)
+        warn(message, ConvergenceWarning)
     index = pd.MultiIndex.from_tuples(keys[: len(done)], names=["model", "fold"])
     return _Fits(pd.DataFrame([outcome.row for outcome in done], index=index), note)
 
@@ -166,6 +166,6 @@ def _evaluate(task: Task) -> _Outcome | None:
 
 
 def _fit(model: GPTM, train: Data) -> bool:
-    """Fit, and say whether that came to its own end: a fit keeps what it has at Ctrl-C and raises nothing."""
+    """Fit, and return whether it ended without Ctrl-C: a fit then keeps what it has and raises nothing."""
     model.fit(train.X, train.y, metadata=train.metadata)
     return model.stop_reason_ != "interrupt"

@@ -19,7 +19,7 @@ SHARES = (0.5, 0.2, 0.05)  # of the words of a held-out document that a model se
 
 
 class Data(NamedTuple):
-    """Documents with what belongs to them."""
+    """Documents with their metadata and labels."""
 
     X: Any
     metadata: pd.DataFrame | None
@@ -49,12 +49,12 @@ def read_data(X: Any, metadata: Any, y: Any) -> Data:
     X = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
-            f"X must be a Corpus, or counts of words, documents x words; got an array of shape {X.shape}. For texts "
-            "pass Corpus.from_texts(texts)."
+            f"X must be a Corpus, or an array of word counts with one row per document; got shape {X.shape}. "
+            "For texts pass Corpus.from_texts(texts)."
         )
     n = X.shape[0]
     if y is not None and len(y) != n:
-        raise ValueError(f"y must hold one label per document: expected {n}, got {len(y)}.")
+        raise ValueError(f"y must have one label per document: expected {n}, got {len(y)}.")
     return Data(X, as_frame(metadata, n), y, n)
 
 
@@ -73,7 +73,7 @@ def make_folds(cv: Any, data: Data, random_state: Any) -> list[tuple[np.ndarray,
             raise
         raise ArgumentError(
             "cv",
-            "must be a number of folds, or the folds themselves where documents come in groups",
+            "must be a number of folds, or for groups of documents the folds themselves",
             cv,
             f"Pass cv=list({type(cv).__name__}().split(X, groups=authors)).",
         ) from error
@@ -95,6 +95,6 @@ def check_shares(observed: float | Sequence[float]) -> tuple[float, ...]:
         shares = ()
     if not shares or not all(0.0 < share < 1.0 for share in shares):
         raise ArgumentError(
-            "observed", "must be a share of the words between 0 and 1, or several", observed
+            "observed", "must be a share of the words between 0 and 1, or several shares", observed
         )
     return tuple(dict.fromkeys(shares))

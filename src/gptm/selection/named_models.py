@@ -1,4 +1,4 @@
-"""The models: their names, and clones that are ready for any fold."""
+"""Names of models, and clones that can be fitted to any fold."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -17,14 +17,14 @@ from gptm.selection.folds import Data
 def name_of(model: Any) -> str:
     if not isinstance(model, GPTM):
         raise ValueError(
-            f"expected a GPTM or CTM; got {model!r}. Pass the topic model itself, and counts or a Corpus as X; for "
-            "pipelines there is sklearn.model_selection."
+            f"expected a GPTM or CTM; got {model!r}. Pass the topic model itself, with counts or a Corpus as X. For "
+            "pipelines use sklearn.model_selection."
         )
     return " ".join(repr(model).split())
 
 
 def named_models(models: Any) -> dict[Any, GPTM]:
-    """Models by name; of those that print the same, the later ones are numbered."""
+    """Models by name; models with the same name get numbers."""
     if isinstance(models, Mapping):
         pairs = [(str(n) if isinstance(n, tuple) else n, model) for n, model in models.items()]
     elif isinstance(models, Iterable):
@@ -36,26 +36,28 @@ def named_models(models: Any) -> dict[Any, GPTM]:
     named: dict[Any, GPTM] = {}
     for name, model in pairs:
         name_of(model)  # which checks it
-        repeats = sum(name == other for other, _ in pairs[: len(named)])
+        repeats = sum(name == earlier for earlier, _ in pairs[: len(named)])
         named[f"{name} ({repeats + 1})" if repeats else name] = model
     return named
 
 
-def find_reference(given: Any, models: dict[Any, GPTM]) -> Any:
-    """The name of the model that the others are compared to."""
-    if given is None:
+def find_reference(reference: Any, models: dict[Any, GPTM]) -> Any:
+    """The name of the model that the others are compared with."""
+    if reference is None:
         without = [name for name, model in models.items() if getattr(model, "kernel", None) is None]
         return next(iter(without or models))
-    if given not in models:
-        known = ", ".join(map(repr, models))
-        raise ValueError(f"reference must be the name of a model, one of {known}; got {given!r}.")
-    return given
+    if reference not in models:
+        names = ", ".join(map(repr, models))
+        raise ValueError(
+            f"reference must be the name of a model, one of {names}; got {reference!r}."
+        )
+    return reference
 
 
 def prepare(
     models: dict[Any, GPTM], data: Data, random_state: Any, split: bool = True
 ) -> dict[Any, GPTM]:
-    """Clones that know their kernel and their seed; an error for kernels that cannot follow a split."""
+    """Clones with their kernel and seed set; an error for kernels that cannot be split into folds."""
     seed = random_state
     if not (random_state is None or isinstance(random_state, int | np.integer)):
         seed = int(check_random_state(random_state).randint(2**31))
@@ -76,7 +78,7 @@ def prepare(
 
 
 def _refuse_positions(kernel: Any) -> None:
-    """An error for kernels that know documents by their place, which a fold changes."""
+    """Raise an error for kernels that identify documents by position, which differs between folds."""
     if isinstance(kernel, np.ndarray | pd.DataFrame):
         kernel = Precomputed(kernel)
     if not isinstance(kernel, Kernel):
@@ -88,13 +90,13 @@ def _refuse_positions(kernel: Any) -> None:
             remedy = "Pass Graph(adjacency=matrix, id='row')"
         elif isinstance(part, MustLink) and part.pairs is not None:
             raise ValueError(
-                "MustLink(pairs=...) knows documents by their positions, which change when documents are held out. "
+                "MustLink(pairs=...) identifies documents by position, which changes when documents are held out. "
                 "Pass MustLink('label') with a column of the metadata that is equal for linked documents and missing "
                 "for the others."
             )
         else:
             continue
         raise ValueError(
-            f"{part!r} knows documents by their positions, which change when documents are held out. {remedy} with a "
-            "column of the metadata that says which row of the matrix a document is, for example np.arange(n)."
+            f"{part!r} identifies documents by position, which changes when documents are held out. {remedy} with a "
+            "column of the metadata that has each document's row in the matrix, for example np.arange(n)."
         )

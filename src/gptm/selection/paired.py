@@ -1,10 +1,10 @@
 """How much better one model predicts than another: paired within folds, with a standard error.
 
-The same held-out words are hard or easy for all models, so that perplexities vary far more from fold to fold than
-their ratios do. Hence the ratio is taken within each fold, as a difference of logarithms: the difference of the mean
+The same held-out words are hard or easy for all models, so perplexities vary far more from fold to fold than their
+ratios do. So the ratio is taken within each fold, as a difference of logarithms: the difference of the mean
 log-probabilities per word. Its standard error is the deviation over the k folds, divided by sqrt(k).
 
-Folds share training documents, so that this is no exact standard error. Measured as the root mean square over sampled
+Folds share training documents, so this standard error is not exact. Measured as the root mean square over sampled
 corpora, in units of the true deviation of the difference over these corpora, five folds, GPTM against CTM:
 
 | corpora | words seen | this one | times sqrt(1 + k / (k - 1)), after Nadeau & Bengio (2003) |
@@ -26,8 +26,8 @@ CHANGE, ERROR = "change_", "_error"
 def paired_differences(folds: pd.DataFrame, reference: Hashable) -> pd.DataFrame:
     """Log-ratios of perplexities to those of one model: one row per other model and share of the words seen.
 
-    `folds` has a row per model and fold. Where there is but one fold, standard errors are NaN; where the reference has
-    not been scored on a fold that the others have, there are no rows.
+    `folds` has a row per model and fold. With one fold, standard errors are NaN. If no fold has scores of the reference
+    and of the others, there are no rows.
     """
     used = common_folds(folds)
     names = [name for name in used.columns if name.startswith(PERPLEXITY)]
@@ -58,21 +58,21 @@ def paired_differences(folds: pd.DataFrame, reference: Hashable) -> pd.DataFrame
 
 
 def with_changes(table: pd.DataFrame, differences: pd.DataFrame) -> pd.DataFrame:
-    """A table of models with each share's change and its standard error behind the perplexities."""
+    """A table of models with the changes and their standard errors after the perplexities."""
     names = [name for name in table.columns if name.startswith(PERPLEXITY)]
     wide = table.copy()
     position = len(names)
     for name in names if len(differences) else ():
         share = name.removeprefix(PERPLEXITY)
-        here = differences.xs(float(share) / 100, level="observed")
+        at_share = differences.xs(float(share) / 100, level="observed")
         for ending, column in (("", "change"), (ERROR, "change_error")):
-            wide.insert(position, f"{CHANGE}{share}{ending}", here[column].reindex(wide.index))
+            wide.insert(position, f"{CHANGE}{share}{ending}", at_share[column].reindex(wide.index))
             position += 1
     return wide
 
 
 def written_changes(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Each change with its standard error as text, by column; empty for the model that the others are compared to.
+    """Each change with its standard error as text, by column; empty for the reference.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What comes back: scores that print, and a plot."""
+"""Results of model selection: scores that print, and a plot."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from gptm.selection.score_tables import as_text, common_folds, per_group
 
 
 class _Result(ABC):
-    """What the results share: whether they are complete, and how they print."""
+    """Base of the results: whether they are complete, and how they print."""
 
-    note: str  # what happened, if anything did
+    note: str  # what went wrong; empty if complete
     title: str
 
     @property
@@ -24,7 +24,7 @@ class _Result(ABC):
 
     @abstractmethod
     def _printed(self) -> tuple[pd.DataFrame, str]:
-        """A table of texts, and what to say below it."""
+        """A table of texts, and the line below it."""
 
     def __repr__(self) -> str:
         table, conclusion = self._printed()
@@ -50,7 +50,7 @@ class CrossValidation(_Result):
     summary : DataFrame
         Mean and standard deviation over the folds.
     complete : bool
-        False where the work was interrupted.
+        False if the work was interrupted.
     split : list of (train, test)
         Positions of the documents of each fold.
     """
@@ -61,12 +61,12 @@ class CrossValidation(_Result):
     split: list[tuple[np.ndarray, np.ndarray]]
 
     def against(self, reference: "CrossValidation") -> pd.DataFrame:
-        """How much better this model predicts than another one, paired within folds.
+        """How much better or worse this model predicts than another model, paired within folds.
 
         Parameters
         ----------
         reference : CrossValidation
-            Of the other model, on the same documents and the same folds.
+            The cross-validation of the other model, on the same documents and folds.
 
         Returns
         -------
@@ -85,9 +85,9 @@ class CrossValidation(_Result):
         True
         """
         same = len(self.split) == len(reference.split) and all(
-            np.array_equal(mine, theirs)
-            for fold, other in zip(self.split, reference.split, strict=True)
-            for mine, theirs in zip(fold, other, strict=True)
+            np.array_equal(rows, reference_rows)
+            for fold, reference_fold in zip(self.split, reference.split, strict=True)
+            for rows, reference_rows in zip(fold, reference_fold, strict=True)
         )
         if not same:
             raise ValueError(
@@ -115,21 +115,21 @@ class Comparison(_Result):
     Attributes
     ----------
     table, std : DataFrame
-        One row per model: means and standard deviations over the folds that all models have. Behind the perplexities
-        of `table` are `change_50` and `change_50_error` and so on, from `differences`.
+        One row per model: means and standard deviations over the folds on which all models were scored. In `table`,
+        the columns `change_50`, `change_50_error` and so on, from `differences`, follow the perplexities.
     differences : DataFrame
-        One row per other model and share of the words seen, all against `reference` and paired within folds:
-        `log_ratio`, the mean difference of log-perplexities, which is that of log-probabilities per word;
-        `standard_error`, from its deviation over the folds, NaN for one fold;
-        `change` and `change_error`, the same as a share of the perplexity; `folds`.
+        One row per model (except `reference`) and share of the words seen, compared with `reference` within folds:
+        `log_ratio`, the mean difference of log-perplexities;
+        `standard_error`, from the deviation of `log_ratio` over the folds, NaN for one fold;
+        `change` and `change_error`, the same as a share of the perplexity; `folds`, the number of folds.
     reference : name
-        The model that the others are compared to: the first one without a kernel, else the first one.
+        The model that the others are compared with.
     folds : DataFrame
         One row per model and fold.
     best : name
         The model with the lowest perplexity at the first share.
     complete : bool
-        False where the work was interrupted.
+        False if the work was interrupted.
     """
 
     folds: pd.DataFrame
@@ -159,7 +159,7 @@ class Comparison(_Result):
         text = as_text(table.drop(columns=[f"{name}{ERROR}" for name in changes]))
         conclusion = f"lowest {self.folds.columns[0]}: {self.best}"
         if changes:
-            conclusion += f"; changes are against {self.reference}"
+            conclusion += f"; changes are relative to {self.reference}"
         if table.filter(like=ERROR).notna().any(axis=None):
             conclusion += ", ± one standard error"
         return text.assign(**changes), conclusion
@@ -179,9 +179,9 @@ class ComponentSearch(_Result):
     lowest : int
         The number of topics with the lowest mean perplexity.
     best : int
-        The smallest number within one standard error of that.
+        The smallest number within one standard error of `lowest`.
     complete : bool
-        False where the work was interrupted.
+        False if the work was interrupted.
     """
 
     folds: pd.DataFrame
@@ -203,7 +203,7 @@ class ComponentSearch(_Result):
 
     @property
     def n_folds(self) -> int:
-        """That all numbers of topics have been scored on."""
+        """Number of folds on which all numbers of topics were scored."""
         return len(common_folds(self.folds)) // len(self.table)
 
     @property

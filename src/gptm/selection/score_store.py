@@ -1,4 +1,4 @@
-"""Scores of fits that are done, in a file, so that a search goes on where it was."""
+"""Scores of finished fits in a file, so that an interrupted search can continue."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _KIND = "gptm scores"
 
 
 class ScoreStore:
-    """Rows of scores by what they are of: a model, documents to fit to, documents to score.
+    """Rows of scores, by model, training documents and held-out documents.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class ScoreStore:
             self.rows = _read(self.path)
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The row under a key, where there is one."""
+        """The row under a key, or None."""
         return self.rows.get(key)
 
     def put(self, key: str, row: dict[str, Any]) -> None:
@@ -46,13 +46,13 @@ class ScoreStore:
             replace_file(self.path, text.encode(), one_writer=True)
 
     def remove(self) -> None:
-        """All is done."""
+        """Remove the file: all fits are done."""
         if self.path is not None:
             self.path.unlink(missing_ok=True)
 
 
 def key_of(model: GPTM, train: Data, test: Data, shares: tuple[float, ...]) -> str:
-    """The same for the same fit and scores, and different for any other."""
+    """A key that is the same for the same fit and scores, and different for any other."""
     settings = {name: setting_digest(value) for name, value in model.get_params().items()}
     for name in ("n_jobs", "verbose", "callback"):
         settings.pop(name, None)

@@ -11,14 +11,14 @@ def perplexity_column(share: float) -> str:
 
 
 def common_folds(folds: pd.DataFrame) -> pd.DataFrame:
-    """The folds that all have been scored on, which differ after Ctrl-C: other means could not be compared."""
+    """The folds on which all models were scored: after Ctrl-C, means over other folds could not be compared."""
     scored = folds.groupby(level=1).size()
     full = scored.index[scored == folds.index.get_level_values(0).nunique()]
     return folds[folds.index.get_level_values(1).isin(full)]
 
 
 def per_group(folds: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Means and standard deviations over the folds; as they are where there is but one."""
+    """Means and standard deviations over the folds; one fold stays as it is."""
     used = common_folds(folds)
     groups = used.astype(np.float64).groupby(level=0, sort=False)
     n_folds, deviation = groups.size(), groups.std()
@@ -32,14 +32,14 @@ def as_text(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _written(values: pd.Series) -> list[str]:
-    """Numbers with as many digits as are of use, all of a column alike."""
+    """Numbers as text, with a useful number of digits that is the same for a whole column."""
     if values.dtype == bool:
         return [str(value) for value in values]
-    known = values.dropna()
+    numbers = values.dropna()
     if values.name == "converged":
         form = ".0%"
-    elif (known == known.round()).all():
+    elif (numbers == numbers.round()).all():
         form = ".0f"
     else:
-        form = f".{max(1, 4 - len(str(int(known.abs().max()))))}f"
+        form = f".{max(1, 4 - len(str(int(numbers.abs().max()))))}f"
     return ["" if pd.isna(value) else format(value, form) for value in values]

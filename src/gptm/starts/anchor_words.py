@@ -1,4 +1,4 @@
-"""A start without chance: anchor words from the words' co-occurrences.
+"""A start without random numbers: anchor words from the words' co-occurrences.
 
 After Arora et al. (2013): some words occur in one topic only; the rows of the normalised co-occurrence matrix lie
 in the hull of those anchors' rows. Find the anchors greedily, write each word as a mixture of them, and Bayes' rule
@@ -18,7 +18,7 @@ _ITERATIONS = 300
 def spectral_topics(counts: csr_matrix, n_components: int) -> Array:
     """(V, K) topics from anchor words; columns sum to one.
 
-    Where the corpus has fewer directions than topics, the words' overall frequency fills up.
+    If the corpus has fewer directions than topics, the other topics are the words' overall frequency.
     """
     frequency = np.asarray(counts.sum(0)).ravel()
     rows = _cooccurrence_rows(counts)

@@ -36,7 +36,7 @@ class GibbsStart(NamedTuple):
     urn: Urn  # the topics' common prior
 
 
-class Chain:
+class LdaRun:
     """One seeded run, as far as it has come.
 
     Documents are cut into shards that depend on the counts alone; each sweeps over its tokens against the topics
@@ -93,7 +93,7 @@ class Chain:
         return self._sweeps
 
     def tree(self) -> Tree:
-        """What a run that was made in the same way needs to go on from here."""
+        """What a run with the same arguments needs to continue from here."""
         return {
             "topics": self._topics,
             "urn": self.urn._asdict(),
@@ -178,7 +178,7 @@ class Chain:
         return total
 
     def start(self) -> GibbsStart:
-        """What the run has found so far."""
+        """Topics and documents so far."""
         in_document = self._doc_topic[:, : self._shape[2]].astype(np.float64)
         lam = np.log(in_document + SPREAD)
         posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))

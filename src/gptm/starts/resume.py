@@ -1,4 +1,4 @@
-"""Where an inference begins that goes on from an earlier fit."""
+"""A start that continues an earlier fit."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from gptm._basics.errors import Argument, InputError
 from gptm.fitted import Fitted
 from gptm.inference.em import loop as em
 from gptm.inference.em.document_step import Posterior
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.start_point import Start
 
 
-def resume(problem: Problem, fitted: Fitted, n_components: int) -> Start:
-    """The state that the last fit left; documents start anew unless they are as many as then."""
+def resume(problem: FitProblem, fitted: Fitted, n_components: int) -> Start:
+    """The state at the end of the last fit. Documents start again unless their number is the same."""
     if n_components != fitted.K:
         raise InputError(
-            f"warm_start goes on from {fitted.K} topics, but ",
+            f"warm_start continues with {fitted.K} topics, but ",
             Argument("n_components"),
             f" is now {n_components}. Set it back, or fit with ",
             Argument("warm_start", False),
@@ -30,11 +30,11 @@ def resume(problem: Problem, fitted: Fitted, n_components: int) -> Start:
         Sigma=fitted.Sigma if problem.learn_covariance else None,
         **_strength(problem, fitted),
     )
-    # The first iteration moves the topics, and so needs what the documents say of them.
+    # The first iteration updates the topics from the documents' statistics.
     return Start.at(problem, em.update_documents(problem, state))
 
 
-def _strength(problem: Problem, fitted: Fitted) -> dict[str, Any]:
+def _strength(problem: FitProblem, fitted: Fitted) -> dict[str, Any]:
     """The learnt strength of the kernel in the form that the present choice of B takes."""
     if not problem.learn_strength or fitted.kernel is None:
         return {}

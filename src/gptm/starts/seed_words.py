@@ -1,4 +1,4 @@
-"""Words that users give topics: a prior of pseudo-counts, and a start in which each topic has its place.
+"""Seed words: a prior of pseudo-counts, and a start in which each seeded topic has its number.
 
 Measured on 3,000 paragraphs of State of the Union addresses, 15 topics, five of them seeded by three or four words,
 three random states. Perplexity of held-out words without seeds: 1695, 1715, 1713.
@@ -31,7 +31,7 @@ _SHOWN = 10  # words that a message lists
 
 
 class Seeds(NamedTuple):
-    """What the users' words say of the topics."""
+    """Seed words as pseudo-counts, and names of topics."""
 
     counts: Array | None  # (V, K) pseudo-counts, or None without seed words
     names: list[str | None] | None  # of the topics, where users named some
@@ -61,13 +61,13 @@ def read_seeds(
     pseudo = np.zeros((V, K))
     unknown: dict[Any, None] = {}
     for topic, words in seed_words.items():
-        found, missing = _columns(topic, words, position, V)
+        columns, missing = _columns(topic, words, position, V)
         unknown |= dict.fromkeys(missing)
-        pseudo[found, places[topic]] = seed_weight * occurrences[found]
+        pseudo[columns, places[topic]] = seed_weight * occurrences[columns]
     if unknown:
         warn(
-            f"seed words that the vocabulary does not have are left out: {_listed(unknown)}. Words are compared as "
-            "they are counted; rare ones and stop words may have been dropped."
+            f"these seed words are not in the vocabulary and are ignored: {_listed(unknown)}. Spell seed words as the "
+            "corpus counts them; rare words and stop words may have been dropped."
         )
     names: list[str | None] = [None] * K
     for topic, place in places.items():
@@ -116,18 +116,18 @@ def _columns(
         if not isinstance(word, str) and not _is_column(word, n_words):
             expected = f"must be words, or numbers of columns from 0 to {n_words - 1}"
             raise ArgumentError("seed_words", f"of topic {topic!r} {expected}", word)
-    known = position or {}
-    missing = [word for word in words if isinstance(word, str) and word not in known]
+    columns = position or {}
+    missing = [word for word in words if isinstance(word, str) and word not in columns]
     if len(missing) == len(words):
         raise InputError(
             Argument("seed_words"),
-            f" of topic {topic!r} must have a word of the vocabulary, which has none of {_listed(missing)}. Words are "
-            "compared as they are counted, by default in lower case. Take others, or count with a lower ",
+            f" of topic {topic!r} must have a word of the vocabulary, which has none of {_listed(missing)}. Spell seed "
+            "words as the corpus counts them, by default in lower case. Use other words, or count with a lower ",
             Argument("min_df"),
             ".",
         )
-    found = [known.get(word) if isinstance(word, str) else int(word) for word in words]
-    return [column for column in found if column is not None], missing
+    numbers = [columns.get(word) if isinstance(word, str) else int(word) for word in words]
+    return [column for column in numbers if column is not None], missing
 
 
 def _is_column(word: Any, n_words: int) -> bool:
@@ -161,12 +161,12 @@ def plant(beta_T: Array, seeds: Array | None, n_tokens: float) -> Array:
 
 
 def grow(beta_T: Array, seeds: Array | None, counts: csr_matrix) -> Array:
-    """Topics (V, K) of a start that knows nothing, the seeded ones made of the documents that have their words."""
+    """Topics (V, K) of a random start; seeded topics are made of the documents that have their seed words."""
     if seeds is None:
         return beta_T
     around = counts.T @ np.minimum(counts @ (seeds > 0), 1.0)
-    here = seeds.any(0) & (around.sum(0) > 0)
-    return np.where(here, around + seeds, beta_T)
+    seeded = seeds.any(0) & (around.sum(0) > 0)
+    return np.where(seeded, around + seeds, beta_T)
 
 
 def first_topics(
@@ -174,12 +174,12 @@ def first_topics(
 ) -> np.ndarray:
     """Topics of tokens where a Gibbs run starts.
 
-    Documents with seed words start in the topics of these, one token here and one there where they are of several; so a
-    seeded topic begins with the words around its seeds. All other documents start in the topics without seeds.
+    Tokens of documents with seed words start in the topics of these seed words, at random if there are several. So a
+    seeded topic begins with the words around its seed words. All other documents start in topics without seed words.
     """
     K = seeds.shape[1]
-    others = np.flatnonzero(~seeds.any(0)) if not seeds.any(0).all() else np.arange(K)
-    topics = others[rng.randint(len(others), size=len(docs))]
+    unseeded = np.flatnonzero(~seeds.any(0)) if not seeds.any(0).all() else np.arange(K)
+    topics = unseeded[rng.randint(len(unseeded), size=len(docs))]
     planted = np.flatnonzero(np.asarray(seeds.any(1))[words])  # tokens
     ends = np.searchsorted(docs[planted], docs, side="right")
     starts = np.searchsorted(docs[planted], docs, side="left")

@@ -1,4 +1,4 @@
-"""Where chains and EM start: topics, and where known the documents."""
+"""Where chains and EM start: topics, and from LDA runs also the documents."""
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -7,15 +7,15 @@ from gptm._basics.types import Array
 from gptm.inference.checkpoint import Checkpoint, NoCheckpoint, Tree
 from gptm.inference.em import loop as em
 from gptm.inference.em.parameter_steps import update_beta
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.start_point import Start
 from gptm.starts.anchor_words import spectral_topics
-from gptm.starts.lda import Chain
+from gptm.starts.lda import LdaRun
 from gptm.starts.seed_words import grow, plant
 
-# Where tokens are few, single Gibbs runs differ much, and how well they fit the words tells which have missed a topic
-# (measured; the joint probability of words and their topics does not). Where tokens are many, runs differ less, and
-# sweeps are worth more than a choice.
+# With few tokens, single Gibbs runs differ much, and their fit to the words shows which have missed a topic (measured;
+# the joint probability of words and their topics does not). With many tokens, runs differ less, and more sweeps are
+# worth more than a choice.
 RUNS = 8  # to begin with; after each of two rounds the better half of them goes on, in the end the best
 MANY_TOKENS = 400_000  # beyond, there is one run
 WORK = 7e7  # tokens drawn in all runs,
@@ -33,7 +33,7 @@ _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
 def make_starts(
     init: str | Array,
-    problem: Problem,
+    problem: FitProblem,
     n_components: int,
     rng: np.random.RandomState,
     n_starts: int,
@@ -58,7 +58,7 @@ def make_starts(
 
 def make_start(
     init: str | Array,
-    problem: Problem,
+    problem: FitProblem,
     n_components: int,
     rng: np.random.RandomState,
 ) -> Start:
@@ -81,14 +81,14 @@ def make_start(
 
 
 class _Contest:
-    """Gibbs runs of which the better half goes on after each round, and the best one in the end.
+    """Gibbs runs; after each round the better half continues, and in the end the best one.
 
-    It is the same with a kernel and without.
+    The kernel plays no part here.
     """
 
     def __init__(
         self,
-        problem: Problem,
+        problem: FitProblem,
         n_components: int,
         rng: np.random.RandomState,
         checkpoint: Checkpoint,
@@ -108,10 +108,10 @@ class _Contest:
             self.rounds = [(each, RUNS // 2), (2 * each, 1), (2 * each + round(LAST * total), 1)]
         self.seeds: list[int] = rng.randint(2**31, size=RUNS if several else 1).tolist()
         self.round = 0
-        self.runs: list[Chain] = []
+        self.runs: list[LdaRun] = []
 
     def start(self) -> Start:
-        """What the best run has come to."""
+        """The start from the best run."""
         best, complete = self.winner()
         ended = best.start()
         beta_T = _floored(update_beta(ended.word_topic, self.problem.prior))
@@ -127,12 +127,12 @@ class _Contest:
             self.round, self.seeds = own["round"], own["seeds"]
         for place, seed in enumerate(self.seeds):
             rng = np.random.RandomState(seed)
-            run = Chain(self.problem.counts, self.n_components, rng, self.problem.seeds)
+            run = LdaRun(self.problem.counts, self.n_components, rng, self.problem.seeds)
             if own is not None:
                 run.go_on_from(own["runs"][place])
             self.runs.append(run)
 
-    def winner(self) -> tuple[Chain, bool]:
+    def winner(self) -> tuple[LdaRun, bool]:
         """The best run, and whether all was done; after Ctrl-C the best of what there is."""
         try:
             self._take_up()
@@ -149,7 +149,7 @@ class _Contest:
             return self._best(), False
         return self.runs[0], True
 
-    def _best(self) -> Chain:
+    def _best(self) -> LdaRun:
         return max(self.runs, key=lambda run: run.fit())
 
     def _choose(self, left: int) -> None:

@@ -1,7 +1,7 @@
 """The document step: each document's posterior of eta given its prior, eqs 9-10 and section 3.2.
 
-A pure function of (counts, prior, topics, start) to (posterior, sufficient statistics): one
-thread, many threads and many machines run the same function over blocks of documents.
+A pure function from (counts, prior, topics, start) to (posterior, sufficient statistics). One thread or several run it
+over blocks of documents, and the result does not depend on how many.
 """
 
 import threading
@@ -42,10 +42,10 @@ class Posterior(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """What the rest of EM needs of the words."""
+    """Statistics of the words that the other steps of EM use."""
 
-    terms: Array  # (n,) words and normaliser terms of each document's bound; empty if not asked for
-    expected: Array  # (V, K) expected word-topic counts; empty if not asked for
+    terms: Array  # (n,) words and normaliser terms of each document's bound; may be empty
+    expected: Array  # (V, K) expected word-topic counts; may be empty
 
 
 class Tally:
@@ -56,7 +56,7 @@ class Tally:
         self._arrays: list[Array] = []
 
     def arrays(self, n: int, V: int, K: int) -> list[Array]:
-        """As many (V, K) arrays, padded with (next to) nothing; what else is in them is of no use."""
+        """n padded arrays of shape (V, K); their contents are arbitrary, the padding is (nearly) zero."""
         if self._shape != (V, K):
             self._shape, self._arrays = (V, K), []
         self._arrays += [_hot.padded_zeros(V, K) for _ in range(n - len(self._arrays))]
@@ -64,7 +64,7 @@ class Tally:
 
 
 def prior_start(prior: Prior) -> Posterior:
-    """The posterior of documents without words: the start when nothing better is known. Not to be written to."""
+    """The posterior of documents without words: the start when nothing better is available. Do not write to it."""
     precision_diagonal = prior.weight @ (prior.T**2).T
     return Posterior(prior.mean, np.broadcast_to(1.0 / precision_diagonal, prior.mean.shape))
 
@@ -182,10 +182,10 @@ def infer_documents(
 ) -> tuple[Posterior, Statistics]:
     """Posterior of every document from `start`, at most `max_inner` inner iterations each.
 
-    Without a start each document begins with one look at its words from its prior. That stands for the first and
-    longest of the steps, and leads to higher bounds: steps from afar tend to end in the wrong one of several optima.
-    From the start on no document's bound is ever lowered. Expected word-topic counts are summed where there is a
-    `tally` for it. The result does not depend on `n_jobs`.
+    Without a start each document begins with a first guess from its prior and its words. This replaces the first and
+    longest step and leads to higher bounds: steps from far away tend to end in the wrong optimum. No later step lowers
+    a document's bound. Expected word-topic counts are summed if there is a `tally`. The result does not depend on
+    `n_jobs`.
     """
     n, K = prior.mean.shape
     lam, nu2 = np.empty((2, n, K))
@@ -280,7 +280,7 @@ def _shared_precision(prior: Prior) -> tuple[Array, Array]:
 def _inverse(A: Array) -> Array:
     """Of a positive definite matrix, in half the time that `numpy.linalg.inv` takes."""
     factor, failed = dpotrf(A, lower=True)
-    if failed:  # up to rounding it is not
+    if failed:  # not positive definite, by rounding
         return np.asarray(np.linalg.inv(A))
     half = dpotri(factor, lower=True)[0]
     inverse = half + half.T

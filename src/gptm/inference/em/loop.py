@@ -2,7 +2,7 @@
 
     topics -> documents -> means -> covariance -> strength -> kernel -> bound
 
-Each step takes a `State` and returns a new one; none lowers the bound of its inference. Topics come first so
+Each step takes an `EmState` and returns a new one; none lowers the bound of its inference. Topics come first so
 that the bound of an iteration is that of the very parameters it leaves behind.
 """
 
@@ -26,7 +26,7 @@ from gptm.inference.mean_solve import (
     solve_means,
     view_logits,
 )
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Operator, View
 
@@ -37,7 +37,7 @@ SETTLING = 50  # rounds for the kernel's strength at the start, at most
 SETTLED = 1e-4  # change of the kernel's share of the spread that is none
 
 
-class State(NamedTuple):
+class EmState(NamedTuple):
     """Everything that changes during EM; a callback receives it after each iteration."""
 
     beta_T: Array  # (V, K) topics, columns sum to one
@@ -47,7 +47,9 @@ class State(NamedTuple):
     posterior: Posterior  # lam, nu2 (D, K)
     terms: Terms | None  # the kernel, where parameters of its own are learnt
     operator: Operator  # how to solve with it
-    seen: View | None  # lam as the kernel sees it; not kept while the next iteration makes its own
+    last_view: (
+        View | None
+    )  # lam as the kernel sees it; dropped before the next iteration makes its own
     means: Means  # q(F) and mu
     F: Array  # (D, K) document means
     statistics: Statistics | None  # of the last document step
@@ -59,7 +61,9 @@ class State(NamedTuple):
     @property
     def view(self) -> View:
         """lam as the kernel sees it."""
-        return view_logits(self.operator, self.posterior.lam) if self.seen is None else self.seen
+        if self.last_view is None:
+            return view_logits(self.operator, self.posterior.lam)
+        return self.last_view
 
     @property
     def components(self) -> Array:
@@ -67,14 +71,14 @@ class State(NamedTuple):
         return self.beta_T.T
 
 
-def update_topics(problem: Problem, state: State) -> State:
+def update_topics(problem: FitProblem, state: EmState) -> EmState:
     """beta from the expected counts of the last document step; the start's own on the first pass."""
     if state.statistics is None:
         return state
     return state._replace(beta_T=mstep.update_beta(state.statistics.expected, problem.prior))
 
 
-def update_documents(problem: Problem, state: State) -> State:
+def update_documents(problem: FitProblem, state: EmState) -> EmState:
     """lam and nu2 of every document around mu + F, and the words' statistics."""
     K = len(state.Sigma)
     posterior, statistics = infer_documents(
@@ -88,21 +92,21 @@ def update_documents(problem: Problem, state: State) -> State:
         tally=problem.tally,
     )
     view = view_logits(state.operator, posterior.lam)
-    return state._replace(posterior=posterior, statistics=statistics, seen=view)
+    return state._replace(posterior=posterior, statistics=statistics, last_view=view)
 
 
-def update_means(problem: Problem, state: State, basis: Basis | None = None) -> State:
+def update_means(problem: FitProblem, state: EmState, basis: Basis | None = None) -> EmState:
     """q(F), or F, and mu at their joint optimum for the present Sigma and B; `basis` is theirs if they are new."""
     basis = state.means.basis if basis is None else basis
     means = solve_means(state.operator, state.view, _given_mean(problem, state), basis)
     return state._replace(means=means)
 
 
-def _given_mean(problem: Problem, state: State) -> Array | None:
+def _given_mean(problem: FitProblem, state: EmState) -> Array | None:
     return None if problem.fit_mean else np.zeros(len(state.Sigma))
 
 
-def update_covariance(problem: Problem, state: State) -> State:
+def update_covariance(problem: FitProblem, state: EmState) -> EmState:
     """Sigma for q(F) as it stands, then q(F) again."""
     if not problem.learn_covariance:
         return state
@@ -119,7 +123,7 @@ def update_covariance(problem: Problem, state: State) -> State:
     return update_means(problem, state._replace(Sigma=Sigma, B=B), diagonalise(Sigma, B))
 
 
-def update_strength(problem: Problem, state: State) -> State:
+def update_strength(problem: FitProblem, state: EmState) -> EmState:
     """B, or its one factor b, then q(F) again."""
     if not problem.learn_strength or problem.coregionalization == "none":
         return state
@@ -129,15 +133,15 @@ def update_strength(problem: Problem, state: State) -> State:
     return _stronger(problem, state, mstep.strength_ratio(state.means))
 
 
-def _stronger(problem: Problem, state: State, ratio: float) -> State:
+def _stronger(problem: FitProblem, state: EmState, ratio: float) -> EmState:
     """The state with B times `ratio`, and q(F) for it."""
     basis = state.means.basis
     state = state._replace(strength=ratio * state.strength, B=ratio * state.B)
     return update_means(problem, state, basis._replace(b=ratio * basis.b))
 
 
-def update_kernel(problem: Problem, state: State) -> State:
-    """Weights, length-scales and the like by their evidence: at every power of two, as they settle soon and cost."""
+def update_kernel(problem: FitProblem, state: EmState) -> EmState:
+    """Weights, length-scales and so on by their evidence, at iterations 2, 4, 8, ...: they settle early."""
     due = state.kernel_due or (state.iteration > 1 and state.iteration & (state.iteration - 1) == 0)
     if state.terms is None or not due or len(problem.origin) == 0:
         return state
@@ -148,14 +152,14 @@ def update_kernel(problem: Problem, state: State) -> State:
     return state._replace(
         terms=terms,
         operator=operator,
-        seen=view,
+        last_view=view,
         means=means,
         kernel_learnt=state.iteration,
         kernel_due=False,
     )
 
 
-def measure_bound(problem: Problem, state: State) -> State:
+def measure_bound(problem: FitProblem, state: EmState) -> EmState:
     """F for the next prior, and the bound."""
     assert state.statistics is not None
     words = float(state.statistics.terms.sum())
@@ -167,7 +171,7 @@ def measure_bound(problem: Problem, state: State) -> State:
     return state._replace(bound=value, F=document_means(state.view, state.means))
 
 
-STEPS: tuple[Callable[[Problem, State], State], ...] = (
+STEPS: tuple[Callable[[FitProblem, EmState], EmState], ...] = (
     update_topics,
     update_documents,
     update_means,
@@ -179,15 +183,15 @@ STEPS: tuple[Callable[[Problem, State], State], ...] = (
 
 
 def initial_state(
-    problem: Problem,
+    problem: FitProblem,
     beta_T: Array,
     posterior: Posterior | None = None,
     *,
     Sigma: Array | None = None,
     B: Array | None = None,
     strength: float | None = None,
-) -> State:
-    """The state before the first iteration, from topics and whatever else is known.
+) -> EmState:
+    """The state before the first iteration, from topics and whatever else is given.
 
     Without Sigma the spread of the given posterior stands in for it; without B the kernel starts at b = 1,
     or, where its strength is learnt, with the same share of that spread as the noise.
@@ -211,7 +215,7 @@ def initial_state(
     view = view_logits(problem.operator, posterior.lam)
     mu = None if problem.fit_mean else np.zeros(K)
     means = solve_means(problem.operator, view, mu, diagonalise(Sigma, B))
-    state = State(
+    state = EmState(
         beta_T,
         Sigma,
         B,
@@ -228,11 +232,11 @@ def initial_state(
     return settle_strength(problem, state) if open_strength else state
 
 
-def settle_strength(problem: Problem, state: State) -> State:
-    """Sigma and B as the documents of the start ask for, before the first of them moves.
+def settle_strength(problem: FitProblem, state: EmState) -> EmState:
+    """Sigma and B that fit the documents of the start, before any document moves.
 
-    A kernel that says nothing has no strength left then. With half of the spread, as at first, it would pull the
-    documents together for some iterations, and EM would end elsewhere than without it, and worse.
+    An irrelevant kernel then has no strength left. With half of the spread, as at first, it would pull the documents
+    together for some iterations, and EM would end in a worse optimum than without the kernel.
     """
     share = np.inf
     for _ in range(SETTLING):
@@ -243,7 +247,7 @@ def settle_strength(problem: Problem, state: State) -> State:
     return state._replace(F=document_means(state.view, state.means))
 
 
-def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
+def _initial_B(problem: FitProblem, Sigma: Array, strength: float) -> Array:
     if problem.coregionalization == "none":
         return np.zeros_like(Sigma)
     if problem.coregionalization == "shared":
@@ -253,7 +257,7 @@ def _initial_B(problem: Problem, Sigma: Array, strength: float) -> Array:
     return strength * np.eye(len(Sigma))
 
 
-def advance(problem: Problem, state: State) -> State:
+def advance(problem: FitProblem, state: EmState) -> EmState:
     """The state after one pass over the steps."""
     state = state._replace(iteration=state.iteration + 1)
     for step in STEPS:
@@ -261,33 +265,33 @@ def advance(problem: Problem, state: State) -> State:
     return state
 
 
-def normalised(problem: Problem, state: State) -> State:
+def normalised(problem: FitProblem, state: EmState) -> EmState:
     """The same model with the kernel at a mean variance of one, and its strength where it belongs: in B."""
     if state.terms is None or state.terms is problem.terms:
         return state
     terms, factor = state.terms.normalised()
     operator, view = terms.operator(state.operator), state.view
-    state = state._replace(terms=terms, operator=operator, seen=operator.view(view.Y, view))
+    state = state._replace(terms=terms, operator=operator, last_view=operator.view(view.Y, view))
     return _stronger(problem, state, factor)
 
 
-class Result(NamedTuple):
+class EmResult(NamedTuple):
     """Where EM ended, and why."""
 
-    state: State
+    state: EmState
     bounds: list[float]  # one per iteration
     reason: Reason
 
 
 def run(
-    problem: Problem,
-    state: State | None,
+    problem: FitProblem,
+    state: EmState | None,
     *,
     max_iter: int,
     tol: float,
-    after_iteration: Callable[[int, State], bool],
+    after_iteration: Callable[[int, EmState], bool],
     checkpoint: Checkpoint,
-) -> Result:
+) -> EmResult:
     """Iterate until the bound rises by less than `tol` of its value, the kernel's parameters included.
 
     `after_iteration(iteration, state)` stops it when it returns True. Ctrl-C leaves the state of the last
@@ -301,30 +305,30 @@ def run(
         for iteration in range(len(bounds) + 1, max_iter + 1):
             if checkpoint.due():
                 _write(checkpoint, state, bounds)
-            state = state._replace(seen=None)  # two views at once would be memory for nothing
+            state = state._replace(last_view=None)  # two views at once would be memory for nothing
             state = advance(problem, state)
             bounds.append(state.bound)
             if after_iteration(iteration, state):
-                return Result(state, bounds, "callback")
+                return EmResult(state, bounds, "callback")
             if iteration > 1 and abs(bounds[-1] - bounds[-2]) <= tol * abs(bounds[-2]):
                 if len(problem.origin) == 0 or state.kernel_learnt >= state.iteration - 1:
-                    return Result(state, bounds, "converged")
+                    return EmResult(state, bounds, "converged")
                 state = state._replace(kernel_due=True)
     except KeyboardInterrupt:
         if len(bounds) == state.iteration:  # else it came between the two
             _write(checkpoint, state, bounds)
-        return Result(state, bounds, "interrupt")
-    return Result(state, bounds, "max_iter")
+        return EmResult(state, bounds, "interrupt")
+    return EmResult(state, bounds, "max_iter")
 
 
-def _write(checkpoint: Checkpoint, state: State, bounds: list[float]) -> None:
+def _write(checkpoint: Checkpoint, state: EmState, bounds: list[float]) -> None:
     checkpoint.write("em", {"state": state_tree(state), "bounds": np.array(bounds)})
 
 
-def state_tree(state: State) -> Tree:
-    """All of a state but what follows from the rest: the operator, and its view of the logits."""
+def state_tree(state: EmState) -> Tree:
+    """A state as a tree, without what can be rebuilt from it: the operator, and its view of the logits."""
     tree: dict[str, Any] = state._asdict()
-    del tree["operator"], tree["seen"]
+    del tree["operator"], tree["last_view"]
     tree["posterior"] = state.posterior._asdict()
     tree["terms"] = terms_tree(state.terms)
     tree["means"] = state.means._asdict() | {"basis": state.means.basis._asdict()}
@@ -332,18 +336,18 @@ def state_tree(state: State) -> Tree:
     return tree
 
 
-def state_from(problem: Problem, tree: Tree) -> State:
+def state_from(problem: FitProblem, tree: Tree) -> EmState:
     terms, means, statistics = (
         terms_from(tree["terms"], problem.terms),
         tree["means"],
         tree["statistics"],
     )
-    known = {
+    rebuilt = {
         "posterior": Posterior(**tree["posterior"]),
         "terms": terms,
         "operator": problem.operator if terms is None else terms.operator(),
-        "seen": None,
+        "last_view": None,
         "means": Means(**means | {"basis": Basis(**means["basis"])}),
         "statistics": None if statistics is None else Statistics(**statistics),
     }
-    return State(**tree | known)
+    return EmState(**tree | rebuilt)

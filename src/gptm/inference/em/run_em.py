@@ -8,19 +8,19 @@ from gptm.fitted import Fitted
 from gptm.inference.checkpoint import Checkpoint, NoCheckpoint
 from gptm.inference.em import loop
 from gptm.inference.mean_solve import dual_coefficients, residuals
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 
 
 def run_em(
-    problem: Problem,
-    state: loop.State | None,
+    problem: FitProblem,
+    state: loop.EmState | None,
     *,
     max_iter: int,
     tol: float,
-    after_iteration: Callable[[int, loop.State], bool],
+    after_iteration: Callable[[int, loop.EmState], bool],
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """What EM leaves behind, from a state or from where a checkpoint is: point estimates, and no draws."""
+    """The model that EM finds, from a state or a checkpoint; its topics are point estimates, and there are no draws."""
     result = loop.run(
         problem,
         state,

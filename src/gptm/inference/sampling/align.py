@@ -6,17 +6,17 @@ from scipy.optimize import linear_sum_assignment
 from gptm._basics.types import Array
 
 
-def alignment(beta_T: Array, other: Array) -> np.ndarray:
-    """For each topic of the first (V, K) the number of the topic of the other that is most like it, each taken once.
+def alignment(beta_T: Array, other_T: Array) -> np.ndarray:
+    """For each topic of `beta_T` (V, K), the number of the most similar topic of `other_T`, each used once.
 
     >>> beta_T = np.array([[0.9, 0.1], [0.1, 0.9]])
     >>> alignment(beta_T, beta_T[:, ::-1])
     array([1, 0])
     """
-    roots = [np.sqrt(one / one.sum(0)) for one in (beta_T, other)]
+    roots = [np.sqrt(topics / topics.sum(0)) for topics in (beta_T, other_T)]
     return np.asarray(linear_sum_assignment(roots[0].T @ roots[1], maximize=True)[1])
 
 
 def alignments(topics: list[Array]) -> list[np.ndarray]:
     """The order of each chain's topics that makes them like the first chain's."""
-    return [alignment(topics[0], one) for one in topics]
+    return [alignment(topics[0], beta_T) for beta_T in topics]

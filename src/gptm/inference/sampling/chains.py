@@ -1,7 +1,7 @@
-"""Chains: stages of doubling length, each of which keeps its own draws, until enough of them are independent.
+"""Chains: stages of doubling length, until enough draws are independent.
 
-A stage begins where the last one ended, with the kernel learnt anew; what was drawn before is forgotten. So the draws
-that count are those of the second half of a run, whenever it ends.
+A stage begins where the last one ended, with the kernel learnt again, and keeps only its own draws. So the draws that
+count are those of the second half of a run, whenever it ends.
 """
 
 import threading
@@ -16,11 +16,11 @@ from scipy.sparse import csr_matrix
 from gptm._basics.parallel import ordered_map
 from gptm.fitted import Reason
 from gptm.inference.checkpoint import Checkpoint, Tree
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.convergence import settled
 from gptm.inference.sampling.kept import Kept
 from gptm.inference.sampling.learn_kernel import learn_kernel
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.sweeps import sweep
 from gptm.inference.sampling.trees import kept_from, kept_tree, state_from, state_tree
 
@@ -30,16 +30,16 @@ SWEEPS = (200, 2000)  # not fewer or more sweeps than that
 
 
 class Chain(NamedTuple):
-    """One run: where it is, and what it has kept."""
+    """One chain: its state, and the draws that it has kept."""
 
     seed: int
-    state: State
+    state: ChainState
     kept: Kept | None
     trace: tuple[float, ...]  # log-density of every sweep
 
 
-class Result(NamedTuple):
-    """All runs, and why they ended."""
+class ChainsResult(NamedTuple):
+    """All chains, and why they ended."""
 
     chains: list[Chain]
     reason: Reason
@@ -55,7 +55,7 @@ def automatic_length(counts: csr_matrix, K: int) -> int:
 
 
 def stages(max_iter: int) -> list[int]:
-    """Lengths of the stages: as long as all before it, but for the first.
+    """Lengths of the stages. Each is as long as all stages before it, except for the first.
 
     >>> stages(100)
     [13, 12, 25, 50]
@@ -69,17 +69,18 @@ def stages(max_iter: int) -> list[int]:
 
 
 def run_chains(
-    problem: Problem,
+    problem: FitProblem,
     chains: list[Chain],
     *,
     max_iter: int,
     target: float,
-    after_sweep: Callable[[int, State], bool],
+    after_sweep: Callable[[int, ChainState], bool],
     checkpoint: Checkpoint,
-) -> Result:
-    """Run until `target` draws are as good as independent, `max_iter` sweeps at most.
+) -> ChainsResult:
+    """Run until there are `target` effective draws, for at most `max_iter` sweeps.
 
-    `after_sweep(number, state)` of the first chain ends all when it returns True. Ctrl-C leaves what there is.
+    All chains end when `after_sweep(number, state)` of the first chain returns True. After Ctrl-C the result has the
+    draws so far.
     """
     reason: Reason = "max_iter"
     resumed = _Position.read(problem, checkpoint)
@@ -107,46 +108,46 @@ def run_chains(
         if settled([chain.kept for chain in chains if chain.kept is not None], target):
             reason = "converged"
             break
-    return Result(chains, reason)
+    return ChainsResult(chains, reason)
 
 
-def _run_all(problem: Problem, runs: list["_Stage"], kept: Callable[[], None]) -> None:
+def _run_all(problem: FitProblem, runs: list["_Stage"], keep: Callable[[], None]) -> None:
     """A stage of all chains: one with all threads, or side by side."""
     if len(runs) == 1:
-        runs[0].run(lambda: None, kept)
+        runs[0].run(lambda: None, keep)
         return
     alone = problem.with_jobs(1)
     for run in runs:
         run.problem = alone
-    ordered_map(lambda run, check: run.run(check, kept), runs, problem.n_jobs)
+    ordered_map(lambda run, check: run.run(check, keep), runs, problem.n_jobs)
 
 
-def _with_kernel(problem: Problem, chains: list[Chain]) -> list[Chain]:
+def _with_kernel(problem: FitProblem, chains: list[Chain]) -> list[Chain]:
     """The kernel learnt from the first chain, for all of them: their draws are of one kernel."""
     old, new = chains[0].state, learn_kernel(problem, chains[0].state)
     if new is old:
         return chains
     factor = new.strength / old.strength
     return [
-        one._replace(
-            state=one.state._replace(
+        chain._replace(
+            state=chain.state._replace(
                 terms=new.terms,
                 operator=new.operator,
                 parts=(),  # they are of the old kernel
-                B=factor * one.state.B,
-                strength=factor * one.state.strength,
+                B=factor * chain.state.B,
+                strength=factor * chain.state.strength,
             )
         )
-        for one in chains
+        for chain in chains
     ]
 
 
 class _Stage:
     """A stage of one chain on its way; what it has is there at any moment."""
 
-    after_sweep: Callable[[int, State], bool] | None = None
+    after_sweep: Callable[[int, ChainState], bool] | None = None
 
-    def __init__(self, problem: Problem, chain: Chain, length: int, n_chains: int):
+    def __init__(self, problem: FitProblem, chain: Chain, length: int, n_chains: int):
         self.problem, self.length, self.n_chains = problem, length, n_chains
         self.seed, self.state, self.kept = chain.seed, chain.state, None
         self.trace: list[float] = []
@@ -189,7 +190,7 @@ class _Stage:
         }
 
     @classmethod
-    def from_tree(cls, problem: Problem, tree: Tree, n_chains: int) -> "_Stage":
+    def from_tree(cls, problem: FitProblem, tree: Tree, n_chains: int) -> "_Stage":
         state = state_from(problem, tree["state"])
         run = cls(problem, Chain(tree["seed"], state, None, ()), tree["length"], n_chains)
         run.kept, run.trace = kept_from(problem, state, tree["kept"]), tree["trace"].tolist()
@@ -206,21 +207,21 @@ def _after(runs: list[_Stage], before: list[Chain]) -> list[Chain]:
     Draws of all chains are of one stage, as they are of one kernel; a chain that has none then is left out.
     """
     fewest = min(run.drawn for run in runs)
-    short = any(one.kept is not None and 4 * fewest < one.kept.n for one in before)
+    short = any(chain.kept is not None and 4 * fewest < chain.kept.n for chain in before)
     chains = [
         Chain(
             run.seed,
-            one.state if short else run.state,
-            one.kept if short else run.kept,
-            (*one.trace, *run.trace),
+            chain.state if short else run.state,
+            chain.kept if short else run.kept,
+            (*chain.trace, *run.trace),
         )
-        for run, one in zip(runs, before, strict=True)
+        for run, chain in zip(runs, before, strict=True)
     ]
-    return [one for one in chains if one.kept is not None] or chains[:1]
+    return [chain for chain in chains if chain.kept is not None] or chains[:1]
 
 
 class _Position(NamedTuple):
-    """Where all chains are: what a checkpoint holds of them."""
+    """The progress of all chains, as a checkpoint stores it."""
 
     stage: int
     before: list[Chain]  # where the stage began
@@ -240,7 +241,7 @@ class _Position(NamedTuple):
         return {"stage": self.stage, "before": list(map(_chain_tree, self.before)), "runs": runs}
 
     @classmethod
-    def read(cls, problem: Problem, checkpoint: Checkpoint) -> "_Position | None":
+    def read(cls, problem: FitProblem, checkpoint: Checkpoint) -> "_Position | None":
         tree = checkpoint.read("chains")
         if tree is None:
             return None
@@ -258,7 +259,7 @@ def _chain_tree(chain: Chain) -> Tree:
     }
 
 
-def _chain_from(problem: Problem, tree: Tree) -> Chain:
+def _chain_from(problem: FitProblem, tree: Tree) -> Chain:
     state = state_from(problem, tree["state"])
     kept = kept_from(problem, state, tree["kept"])
     return Chain(tree["seed"], state, kept, tuple(tree["trace"].tolist()))

@@ -9,33 +9,33 @@ from gptm.inference.sampling.diagnostics import effective_size, split_rhat
 from gptm.inference.sampling.kept import Kept
 
 QUANTITIES = ("log_density", "share", "effect")  # that chains are judged by
-RHAT = 1.05  # beyond which chains, or halves of one, tell different stories
+RHAT = 1.05  # beyond which chains, or halves of one, differ too much
 FEWEST_DRAWS, FARTHEST_RHAT = 10.0, 1.2  # of a typical effect, beyond which a fit warns
 
 
 def watched(kept: list[Kept]) -> dict[str, Array]:
-    """(chains, draws, ...) what chains are judged by, topics of all chains in the order of the first."""
-    n = min(one.n for one in kept)
-    orders = alignments([one.beta_T for one in kept])
-    watches = [one.watch() for one in kept]
-    found = {
-        "log_density": np.array([one.log_density[:n] for one in watches]),
+    """(chains, draws, ...) the quantities that chains are judged by, with topics in the order of the first chain."""
+    n = min(draws.n for draws in kept)
+    orders = alignments([draws.beta_T for draws in kept])
+    watches = [draws.watch() for draws in kept]
+    quantities = {
+        "log_density": np.array([watch.log_density[:n] for watch in watches]),
         "share": np.array(
-            [one.shares[:n, order] for one, order in zip(watches, orders, strict=True)]
+            [watch.shares[:n, order] for watch, order in zip(watches, orders, strict=True)]
         ),
     }
     if watches[0].effects.shape[1]:
-        found["effect"] = np.array(
-            [one.effects[:n][..., order] for one, order in zip(watches, orders, strict=True)]
+        quantities["effect"] = np.array(
+            [watch.effects[:n][..., order] for watch, order in zip(watches, orders, strict=True)]
         )
-    return found
+    return quantities
 
 
 def diagnostics_table(values: dict[str, Array]) -> pd.DataFrame:
-    """Effective sample size and split R-hat of each kind of quantity: the median one, and the worst."""
+    """Effective sample size and split R-hat of each kind of quantity: the median and the worst."""
     rows = []
-    for name, one in values.items():
-        ess, rhat = effective_size(one), split_rhat(one)
+    for name, draws in values.items():
+        ess, rhat = effective_size(draws), split_rhat(draws)
         rows.append(
             {
                 "quantity": name,
@@ -51,16 +51,16 @@ def diagnostics_table(values: dict[str, Array]) -> pd.DataFrame:
 def settled(kept: list[Kept], target: float) -> bool:
     """Whether each kind of quantity has `target` effective draws, and R-hat near one.
 
-    Of many topics some mix slowly for as long as anybody waits, so that the median one counts; tables show the worst.
+    With many topics, some mix slowly however long a chain is. So the median counts; tables show the worst too.
     """
-    if not kept or min(one.n for one in kept) < target:  # saves the work where it cannot be
+    if not kept or min(draws.n for draws in kept) < target:  # saves work
         return False
     table = diagnostics_table(watched(kept))
     return bool((table["ess"] >= target).all() and (table["rhat"] <= RHAT).all())
 
 
 def short_of_draws(table: pd.DataFrame | None) -> str | None:
-    """What a typical effect has where its draws are too few, or still on their way, for error bars; else None."""
+    """Effective draws and R-hat of a typical effect if they are too bad for bands; otherwise None."""
     effects = None if table is None else table.loc[table["quantity"] == "effect"]
     if effects is None or not len(effects):
         return None

@@ -1,7 +1,7 @@
-"""How much chains are worth: effective sample size and split R-hat (Vehtari et al., 2021), as ArviZ has them.
+"""The quality of chains: effective sample size and split R-hat (Vehtari et al., 2021), as in ArviZ.
 
-Draws are replaced by normal scores of their ranks, so that heavy tails do no harm, and every chain is cut into two, so
-that one which drifts differs from itself.
+Draws are replaced by normal scores of their ranks, so that heavy tails do no harm. Every chain is cut into two halves,
+which differ if it drifts.
 """
 
 import math
@@ -13,8 +13,8 @@ from scipy.stats import rankdata
 
 from gptm._basics.types import Array
 
-LEAST = 4  # draws of a chain that say anything
-_EQUAL = 1e-15  # range of normal scores that is none
+LEAST = 4  # draws of a chain, at least
+_EQUAL = 1e-15  # a smaller range of normal scores counts as constant
 
 
 def effective_size(x: Array) -> Array:
@@ -31,8 +31,8 @@ def effective_size(x: Array) -> Array:
         return np.full(shape, np.nan)
     z = _normal_scores(halves)
     size = z.shape[0] * z.shape[1]
-    found = size / np.maximum(_autocorrelation_time(z), 1.0 / np.log10(size))
-    return np.where(_constant(z), size, found).reshape(shape)
+    effective = size / np.maximum(_autocorrelation_time(z), 1.0 / np.log10(size))
+    return np.where(_constant(z), size, effective).reshape(shape)
 
 
 def split_rhat(x: Array) -> Array:
@@ -45,8 +45,8 @@ def split_rhat(x: Array) -> Array:
         return np.full(shape, np.nan)
     with np.errstate(invalid="ignore"):  # of draws that are infinite
         distances = np.abs(halves - np.median(_all_draws(halves), axis=0))
-    found = np.maximum(*(_rhat(_normal_scores(one)) for one in (halves, distances)))
-    return np.asarray(found).reshape(shape)
+    larger = np.maximum(*(_rhat(_normal_scores(draws)) for draws in (halves, distances)))
+    return np.asarray(larger).reshape(shape)
 
 
 def _split(x: Array) -> tuple[Array | None, tuple[int, ...]]:
@@ -79,8 +79,8 @@ def _rhat(z: Array) -> Array:
     between = z.mean(1).var(0, ddof=1)
     within = z.var(1, ddof=1).mean(0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.sqrt(between / within + (n - 1) / n)
-    return np.where(_constant(z), 1.0, found)
+        rhat = np.sqrt(between / within + (n - 1) / n)
+    return np.where(_constant(z), 1.0, rhat)
 
 
 def _autocovariances(z: Array) -> Array:
@@ -106,8 +106,9 @@ def _autocorrelation_time(z: Array) -> Array:
     stop = pairs[: last + 1] <= 0.0
     stop[last] = True
     end = stop.argmax(0)
-    kept = np.arange(len(pairs))[:, None] < end
+    before_end = np.arange(len(pairs))[:, None] < end
     falling = np.minimum.accumulate(pairs, axis=0)
-    here = np.arange(pairs.shape[1])
-    rest = np.where((even[end, here] > 0.0) | (pairs[end, here] >= 0.0), even[end, here], 0.0)
-    return np.asarray(2.0 * np.where(kept, falling, 0.0).sum(0) + rest - 1.0)
+    column = np.arange(pairs.shape[1])
+    even_at_end, pair_at_end = even[end, column], pairs[end, column]
+    last_term = np.where((even_at_end > 0.0) | (pair_at_end >= 0.0), even_at_end, 0.0)
+    return np.asarray(2.0 * np.where(before_end, falling, 0.0).sum(0) + last_term - 1.0)

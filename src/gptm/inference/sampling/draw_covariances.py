@@ -1,26 +1,28 @@
-"""Covariances of logits: S of what documents have for themselves, B of what the kernel says.
+"""Covariances of logits: S of the documents' own part, B of the kernel's part.
 
-Both have inverse Wishart priors, whose weight is that of a few documents, and are drawn given all else.
+Both have inverse Wishart priors, which weigh as much as a few documents, and are drawn given all else.
 """
 
 import numpy as np
 
 from gptm._basics.types import Array
 from gptm.inference.contrasts import contrasts
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.scalars import inverse_wishart
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 
 DEGREES = 2.0  # of the inverse Wishart priors, beyond their size: the mean exists, barely
 SCALE = 0.5  # their mean variance
 
 
-def residuals(state: State) -> Array:
-    """(D, p) what documents have for themselves."""
+def residuals(state: ChainState) -> Array:
+    """(D, p) the documents' own part of the logits."""
     return np.asarray(state.eta @ contrasts(state.K) - state.mu - state.F)
 
 
-def draw_covariances(problem: Problem, state: State, rng: np.random.Generator) -> State:
+def draw_covariances(
+    problem: FitProblem, state: ChainState, rng: np.random.Generator
+) -> ChainState:
     """S, then B or its one factor, given logits and means."""
     p = state.K - 1
     if p == 0:
@@ -31,7 +33,7 @@ def draw_covariances(problem: Problem, state: State, rng: np.random.Generator) -
     shared = kernel and problem.coregionalization == "shared"
     S = state.S
     if problem.learn_covariance:
-        if shared:  # the kernel's weights vary as b S, and so say of S what documents do
+        if shared:  # the kernel's weights vary as b S, and so inform S as documents do
             squares, n = squares + state.energy / state.strength, n + state.dimension
         S = inverse_wishart(prior_scale(p) + squares, p + DEGREES + n, rng)
     state = state._replace(S=S)
@@ -42,7 +44,7 @@ def prior_scale(p: int) -> Array:
     return SCALE * (DEGREES - 1.0) * np.eye(p)
 
 
-def _draw_strength(problem: Problem, state: State, rng: np.random.Generator) -> State:
+def _draw_strength(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
     p = state.K - 1
     if problem.coregionalization == "free" and problem.learn_strength:
         B = inverse_wishart(prior_scale(p) + state.energy, p + DEGREES + state.dimension, rng)

@@ -8,8 +8,8 @@ from gptm import _hot
 from gptm._basics.parallel import BLOCK, blocks, ordered_map, shards
 from gptm._basics.types import Array
 from gptm.inference.contrasts import contrasts
-from gptm.inference.problem import Problem
-from gptm.inference.sampling.state import State
+from gptm.inference.problem import FitProblem
+from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.topic_prior import random_key
 
 MANY_SHARDS = (
@@ -28,7 +28,7 @@ def precision_of(S: Array) -> Array:
     return P
 
 
-def draw_documents(problem: Problem, state: State, rng: np.random.Generator) -> State:
+def draw_documents(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
     """Topics of tokens given beta and eta, then eta given these; both count towards the rest of the sweep."""
     counts, K, key = problem.counts, state.K, random_key(rng)
     D, V = counts.shape
@@ -65,5 +65,5 @@ def draw_documents(problem: Problem, state: State, rng: np.random.Generator) -> 
     total = np.zeros((V, _hot.padded(K)))
     for tally, _ in parts:
         total += tally
-    shares = np.sum([one for _, one in parts], axis=0) / max(D, 1)
+    shares = np.sum([summed for _, summed in parts], axis=0) / max(D, 1)
     return state._replace(counts=total, eta=eta, shares=shares, fit=float(fits.sum()))

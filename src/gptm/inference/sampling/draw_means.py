@@ -1,9 +1,9 @@
 """The overall mean and the document means F, drawn together, by perturbing and solving.
 
 In coordinates in which S is the identity and B is diag(b), the columns of U are independent regressions with kernel
-b_i 𝒦 and unit noise. A draw from the prior, less what the data that it would have given say of it, plus what the data
-say, is a draw from the posterior (Matheron's rule): one shifted solve per column, which is what operators offer, and
-so all kernels and their sums go one way.
+b_i 𝒦 and unit noise. Take a draw from the prior and data simulated from it. Add to the draw what a regression on the
+difference between the real and the simulated data predicts: the sum is a draw from the posterior (Matheron's rule). It
+takes one shifted solve per column, which every operator has, so it works for all kernels and their sums.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from gptm._basics.types import Array
 from gptm.fitted import Part
 from gptm.inference.contrasts import contrasts
 from gptm.inference.mean_solve import diagonalise
-from gptm.inference.problem import Problem
-from gptm.inference.sampling.state import State
+from gptm.inference.problem import FitProblem
+from gptm.inference.sampling.state import ChainState
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Structure, solved_variances
 
@@ -33,7 +33,7 @@ class White(NamedTuple):
     graphs: tuple[Array, ...]  # (D, p) each
 
 
-def draw_means(problem: Problem, state: State, rng: np.random.Generator) -> State:
+def draw_means(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
     """mu with a flat prior, and F, given the documents' logits."""
     U = state.eta @ contrasts(state.K)
     if problem.coregionalization == "none" or state.K < 2:
@@ -45,11 +45,13 @@ def draw_means(problem: Problem, state: State, rng: np.random.Generator) -> Stat
     basis = diagonalise(state.S, state.B)
     root, p, D = np.sqrt(basis.b), len(basis.b), len(U)
     white = [_white(part, p, rng) for part in structures]
-    prior = [_coloured(part, one, root) for part, one in zip(structures, white, strict=True)]
+    prior = [
+        _coloured(part, normals, root) for part, normals in zip(structures, white, strict=True)
+    ]
     noise = rng.standard_normal((D, p))
     left = (
         U @ basis.T
-        - sum(total(part, one) for part, one in zip(structures, prior, strict=True))
+        - sum(total(part, draw) for part, draw in zip(structures, prior, strict=True))
         - noise
     )
     if problem.fit_mean:
@@ -62,22 +64,24 @@ def draw_means(problem: Problem, state: State, rng: np.random.Generator) -> Stat
     else:
         mu, v = np.zeros(p), state.operator.solve(basis.b, left)
     drawn = [
-        _posterior(part, one, seen, basis.b, root, v)
-        for part, one, seen in zip(structures, prior, white, strict=True)
+        _posterior(part, draw, normals, basis.b, root, v)
+        for part, draw, normals in zip(structures, prior, white, strict=True)
     ]
-    parts = tuple(_turned(one, basis.T_inv) for one, _ in drawn)
+    parts = tuple(_turned(draw, basis.T_inv) for draw, _ in drawn)
     energy = sum(squares for _, squares in drawn)
-    F = sum(total(part, one) for part, one in zip(structures, parts, strict=True))
+    F = sum(total(part, draw) for part, draw in zip(structures, parts, strict=True))
     return state._replace(
         mu=mu @ basis.T_inv,
         F=np.asarray(F),
         parts=parts,
         energy=basis.T_inv.T @ energy @ basis.T_inv,
-        dimension=sum(_dimension(one) for one in white),
+        dimension=sum(_dimension(normals) for normals in white),
     )
 
 
-def _draw_mu(problem: Problem, state: State, U: Array, rng: np.random.Generator) -> State:
+def _draw_mu(
+    problem: FitProblem, state: ChainState, U: Array, rng: np.random.Generator
+) -> ChainState:
     """mu given F, which is taken off U."""
     if not problem.fit_mean:
         return state
@@ -86,7 +90,7 @@ def _draw_mu(problem: Problem, state: State, U: Array, rng: np.random.Generator)
     return state._replace(mu=mu)
 
 
-def term_structures(problem: Problem, state: State) -> list[Structure]:
+def term_structures(problem: FitProblem, state: ChainState) -> list[Structure]:
     """What each term of the kernel is made of; together they are what the operator solves with."""
     bound = problem.bound if state.terms is None else state.terms.bound
     parts, solved = [part.structure for part in terms_of(bound)], solved_variances(bound.structure)
@@ -107,7 +111,7 @@ def _white(part: Structure, p: int, rng: np.random.Generator) -> White:
 
 
 def _dimension(white: White) -> int:
-    return sum(len(one) for one in (white.weights, white.own, *white.graphs) if one is not None)
+    return sum(len(x) for x in (white.weights, white.own, *white.graphs) if x is not None)
 
 
 def _coloured(part: Structure, white: White, root: Array) -> Part:
@@ -116,8 +120,8 @@ def _coloured(part: Structure, white: White, root: Array) -> Part:
         None if white.weights is None else white.weights * root,
         None if white.own is None else np.sqrt(part.own)[:, None] * white.own * root,
         tuple(
-            graph.network.apply(_root_of(graph.function), one) * root
-            for graph, one in zip(part.graphs, white.graphs, strict=True)
+            graph.network.apply(_root_of(graph.function), normals) * root
+            for graph, normals in zip(part.graphs, white.graphs, strict=True)
         ),
     )
 
@@ -141,9 +145,9 @@ def _posterior(
         own = own + part.own[:, None] * bv
         alone = white.own * root + np.sqrt(part.own)[:, None] * bv
         squares += alone.T @ alone
-    for graph, drawn, seen in zip(part.graphs, prior.graphs, white.graphs, strict=True):
+    for graph, drawn, normals in zip(part.graphs, prior.graphs, white.graphs, strict=True):
         graphs.append(drawn + graph.network.apply(graph.function, bv))
-        whitened = seen * root + graph.network.apply(_root_of(graph.function), bv)
+        whitened = normals * root + graph.network.apply(_root_of(graph.function), bv)
         squares += whitened.T @ whitened
     return Part(weights, own, tuple(graphs)), squares
 
@@ -152,14 +156,14 @@ def _turned(part: Part, turn: Array) -> Part:
     return Part(
         None if part.weights is None else part.weights @ turn,
         None if part.own is None else part.own @ turn,
-        tuple(one @ turn for one in part.graphs),
+        tuple(values @ turn for values in part.graphs),
     )
 
 
 def total(structure: Structure, part: Part) -> Array:
     """(D, p) a term at the training documents."""
-    found = [one for one in (part.own, *part.graphs) if one is not None]
+    summands = [values for values in (part.own, *part.graphs) if values is not None]
     if part.weights is not None:
         assert structure.features is not None
-        found.append(structure.features.dot(part.weights))
-    return np.asarray(sum(found[1:], found[0]))
+        summands.append(structure.features.dot(part.weights))
+    return np.asarray(sum(summands[1:], summands[0]))

@@ -1,4 +1,4 @@
-"""What is kept of a chain's draws: means of what prediction needs, and some snapshots for error bars."""
+"""Draws that a chain keeps: means for prediction, and some snapshots for bands."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,16 +8,16 @@ import numpy as np
 from gptm._basics.types import Array
 from gptm.fitted import Draws, Part
 from gptm.inference.contrasts import contrasts
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.draw_topics import expected_topics
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 
 SNAPSHOTS = 100  # of all chains together
 ENTRIES = (
     10**7
 )  # numbers in all snapshots of documents' logits, beyond which a sample of documents stands for all
 LEAST_DOCUMENTS = 500  # of that sample
-WATCHED = 16  # documents whose means tell whether a chain has settled
+WATCHED = 16  # documents whose means show whether a chain has settled
 
 
 class Watch(NamedTuple):
@@ -25,11 +25,11 @@ class Watch(NamedTuple):
 
     log_density: Array  # (n,)
     shares: Array  # (n, K) mean proportions
-    effects: Array  # (n, m, K) what the kernel says of some documents; m is 0 without a kernel
+    effects: Array  # (n, m, K) the kernel's part of the logits of some documents; m is 0 without a kernel
 
 
 class Snapshot(NamedTuple):
-    """What is kept of one sweep."""
+    """A draw that is kept."""
 
     mu: Array
     S: Array
@@ -41,7 +41,7 @@ class Snapshot(NamedTuple):
 class Kept:
     """Draws of one chain since it began to keep them."""
 
-    def __init__(self, problem: Problem, state: State, length: int, n_chains: int):
+    def __init__(self, problem: FitProblem, state: ChainState, length: int, n_chains: int):
         D, K = state.eta.shape
         self.problem, self.n, self.thin = problem, 0, max(1, -(-length * n_chains // SNAPSHOTS))
         self.beta_T = np.zeros((len(state.counts), K))
@@ -55,7 +55,7 @@ class Kept:
         self.shares: list[Array] = []
         self.effects: list[Array] = []
 
-    def add(self, state: State) -> None:
+    def add(self, state: ChainState) -> None:
         self.n += 1
         expected_topics(self.problem, state, self.beta_T)
         self.eta += state.eta
@@ -84,12 +84,14 @@ class Kept:
         n, n_parts = len(shots), len(shots[0].parts) if shots else 0
         return Draws(
             chain=np.full(n, chain),
-            mu=np.array([one.mu for one in shots]).reshape(n, p),
-            S=np.array([one.S for one in shots]).reshape(n, p, p),
-            B=np.array([one.B for one in shots]).reshape(n, p, p),
+            mu=np.array([shot.mu for shot in shots]).reshape(n, p),
+            S=np.array([shot.S for shot in shots]).reshape(n, p, p),
+            B=np.array([shot.B for shot in shots]).reshape(n, p, p),
             rows=self.rows,
-            logits=np.array([one.logits for one in shots]).reshape(n, len(self.rows), p),
-            parts=tuple(stacked([one.parts[i] for one in shots], np.array) for i in range(n_parts)),
+            logits=np.array([shot.logits for shot in shots]).reshape(n, len(self.rows), p),
+            parts=tuple(
+                stacked([shot.parts[i] for shot in shots], np.array) for i in range(n_parts)
+            ),
         )
 
 
@@ -99,7 +101,7 @@ def _single(part: Part) -> Part:
 
 
 def mapped(part: Part, function: Callable[[Array], Array]) -> Part:
-    """The same with a function of each of its arrays."""
+    """The part with a function applied to each of its arrays."""
     return Part(
         None if part.weights is None else function(part.weights),
         None if part.own is None else function(part.own),
@@ -108,10 +110,10 @@ def mapped(part: Part, function: Callable[[Array], Array]) -> Part:
 
 
 def stacked(parts: list[Part], join: Callable[[list[Any]], Array]) -> Part:
-    """Several of the same kind as one, each of their arrays joined."""
+    """Several parts of one term as one part, their arrays joined."""
     first = parts[0]
     return Part(
-        None if first.weights is None else join([one.weights for one in parts]),
-        None if first.own is None else join([one.own for one in parts]),
-        tuple(join([one.graphs[i] for one in parts]) for i in range(len(first.graphs))),
+        None if first.weights is None else join([part.weights for part in parts]),
+        None if first.own is None else join([part.own for part in parts]),
+        tuple(join([part.graphs[i] for part in parts]) for i in range(len(first.graphs))),
     )

@@ -5,11 +5,11 @@ import numpy as np
 from gptm.inference.contrasts import contrasts
 from gptm.inference.kernel_evidence import learn_parameters
 from gptm.inference.mean_solve import diagonalise, view_logits
-from gptm.inference.problem import Problem
-from gptm.inference.sampling.state import State
+from gptm.inference.problem import FitProblem
+from gptm.inference.sampling.state import ChainState
 
 
-def learn_kernel(problem: Problem, state: State) -> State:
+def learn_kernel(problem: FitProblem, state: ChainState) -> ChainState:
     """The kernel under which the present logits are most probable, F integrated out, at a mean variance of one.
 
     It is a point estimate: draws that are kept all have the same kernel.
@@ -19,8 +19,8 @@ def learn_kernel(problem: Problem, state: State) -> State:
     view = view_logits(state.operator, state.eta @ contrasts(state.K))
     mu = None if problem.fit_mean else np.zeros(state.K - 1)
     basis = diagonalise(state.S, state.B)
-    found = learn_parameters(state.terms, state.operator, view, mu, basis, problem.origin)
-    terms, factor = found.terms.normalised()
+    learnt = learn_parameters(state.terms, state.operator, view, mu, basis, problem.origin)
+    terms, factor = learnt.terms.normalised()
     strength, B = state.strength * factor, state.B * factor
     # Made from the terms alone: a chain that is taken up again from a checkpoint has no other.
     return state._replace(terms=terms, operator=terms.operator(), B=B, strength=strength)

@@ -1,4 +1,4 @@
-"""From starts to a fitted model: run the chains, put their topics into one order, and take means."""
+"""From starts to a fitted model: run the chains, match their topics, and take means."""
 
 from collections.abc import Callable
 
@@ -16,12 +16,12 @@ from gptm.inference.mean_solve import (
     solve_means,
     view_logits,
 )
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.align import alignments
 from gptm.inference.sampling.chains import Chain, automatic_length, run_chains
 from gptm.inference.sampling.convergence import diagnostics_table, watched
 from gptm.inference.sampling.kept import Kept, mapped, stacked
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.sweeps import first_state
 from gptm.inference.start_point import Start
 
@@ -30,20 +30,20 @@ _NARROWEST = 1e-8  # variance of a logit
 
 
 def run_sampler(
-    problem: Problem,
+    problem: FitProblem,
     starts: list[Start],
     seeds: list[int],
     *,
     n_components: int,
     max_iter: int | None,
-    after_iteration: Callable[[int, State], bool],
+    after_iteration: Callable[[int, ChainState], bool],
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """The posterior by Gibbs sampling, one chain from each start, or from where a checkpoint has them."""
+    """The posterior by Gibbs sampling, one chain from each start, or from a checkpoint."""
     length = automatic_length(problem.counts, n_components) if max_iter is None else max_iter
     chains = [
-        Chain(seed, first_state(problem, one)._replace(limit=length), None, ())
-        for seed, one in zip(seeds, starts, strict=False)
+        Chain(seed, first_state(problem, start)._replace(limit=length), None, ())
+        for seed, start in zip(seeds, starts, strict=False)
     ]
     starts.clear()  # their documents are as large as those of the chains
     result = run_chains(
@@ -59,7 +59,7 @@ def run_sampler(
     return _summarised(problem, first.state, kept, list(first.trace), result.reason)
 
 
-def _only(problem: Problem, state: State) -> Kept:
+def _only(problem: FitProblem, state: ChainState) -> Kept:
     """The state itself, where a chain was interrupted before its first sweep."""
     kept = Kept(problem, state, 1, 1)
     kept.add(state)
@@ -67,21 +67,23 @@ def _only(problem: Problem, state: State) -> Kept:
 
 
 def _summarised(
-    problem: Problem, state: State, kept: list[Kept], trace: list[float], reason: Reason
+    problem: FitProblem, state: ChainState, kept: list[Kept], trace: list[float], reason: Reason
 ) -> Fitted:
-    orders = alignments([one.beta_T for one in kept])
+    orders = alignments([draws.beta_T for draws in kept])
     turns = [_turn(order) for order in orders]
-    n = sum(one.n for one in kept)
+    n = sum(draws.n for draws in kept)
 
     def mean(values: list[Array]) -> Array:
         return np.asarray(sum(values[1:], values[0]) / n)
 
     pairs = list(zip(kept, orders, strict=True))
-    beta_T = mean([one.beta_T[:, order] for one, order in pairs])
-    lam = mean([one.eta[:, order] for one, order in pairs])
-    squares = mean([one.squares[:, order] for one, order in pairs])
+    beta_T = mean([draws.beta_T[:, order] for draws, order in pairs])
+    lam = mean([draws.eta[:, order] for draws, order in pairs])
+    squares = mean([draws.squares[:, order] for draws, order in pairs])
     S, B = (
-        mean([turn.T @ getattr(one, name) @ turn for one, turn in zip(kept, turns, strict=True)])
+        mean(
+            [turn.T @ getattr(draws, name) @ turn for draws, turn in zip(kept, turns, strict=True)]
+        )
         for name in ("S", "B")
     )
     Sigma, B = (
@@ -91,7 +93,7 @@ def _summarised(
     view = view_logits(state.operator, lam)
     mu = None if problem.fit_mean else np.zeros(state.K)
     means = solve_means(state.operator, view, mu, diagonalise(Sigma, B))
-    seen = watched(kept)
+    quantities = watched(kept)
     return Fitted(
         components=(beta_T / beta_T.sum(0)).T,
         mu=means.mu,
@@ -107,14 +109,14 @@ def _summarised(
         joint=problem.joint,
         trace=np.array(trace),
         reason=reason,
-        draws=pooled([_reordered(one.draws(c), turns[c]) for c, one in enumerate(kept)]),
-        watched=seen,
-        diagnostics=diagnostics_table(seen),
+        draws=pooled([_reordered(draws.draws(c), turns[c]) for c, draws in enumerate(kept)]),
+        watched=quantities,
+        diagnostics=diagnostics_table(quantities),
     )
 
 
 def _turn(order: np.ndarray) -> Array:
-    """(p, p): what bringing topics into another order does to their contrasts, U -> U turn."""
+    """(p, p) the change of contrasts when topics are brought into another order: U becomes U turn."""
     H = contrasts(len(order))
     same = np.array_equal(order, np.arange(len(order)))
     return np.eye(len(order) - 1) if same else np.asarray(H[order].T @ H)
@@ -138,8 +140,9 @@ def pooled(parts: list[Draws]) -> Draws:
     if len(parts) == 1:
         return first
     names = ("chain", "mu", "S", "B", "logits")
-    joined = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
+    joined = {name: np.concatenate([getattr(draws, name) for draws in parts]) for name in names}
     terms = [
-        stacked([one.parts[i] for one in parts], np.concatenate) for i in range(len(first.parts))
+        stacked([draws.parts[i] for draws in parts], np.concatenate)
+        for i in range(len(first.parts))
     ]
     return first._replace(**joined, parts=tuple(terms))

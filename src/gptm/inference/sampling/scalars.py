@@ -16,7 +16,7 @@ def slice_step(
     rng: np.random.Generator,
     width: float = 0.5,
 ) -> float:
-    """One slice-sampling step (Neal, 2003): any density of one number, known up to a factor, stays as it is."""
+    """One slice-sampling step (Neal, 2003), for any density of one number, up to a factor."""
     level = log_density(x) - rng.exponential()
     low = x - width * rng.random()
     high = low + width

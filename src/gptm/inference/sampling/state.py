@@ -1,4 +1,4 @@
-"""What a chain holds after a sweep."""
+"""The state of a chain after a sweep."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Operator
 
 
-class State(NamedTuple):
+class ChainState(NamedTuple):
     """Everything that a sweep changes. A sweep is a function of this, the data and the seed."""
 
     counts: Array  # (V, K padded) tokens of words in topics
@@ -40,7 +40,7 @@ class State(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """What traces show, under the name that it has in EM, for callbacks."""
+        """The value that traces show, under the same name as in EM, for callbacks."""
         return self.log_density
 
     @property

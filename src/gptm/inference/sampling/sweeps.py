@@ -13,20 +13,20 @@ import numpy as np
 from gptm import _hot
 from gptm.inference.contrasts import centred, contrasts, to_contrasts
 from gptm.inference.em.lower_bound import LOG_2PI
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.draw_covariances import draw_covariances, residuals
 from gptm.inference.sampling.draw_documents import draw_documents
 from gptm.inference.sampling.draw_means import draw_means
 from gptm.inference.sampling.draw_topics import draw_prior, draw_topics
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 from gptm.inference.start_point import Start
 
 WEAKEST = 1e-3  # strength of a kernel beside the documents' own variance, where a chain starts
-Step = Callable[[Problem, State, np.random.Generator], State]
+Step = Callable[[FitProblem, ChainState, np.random.Generator], ChainState]
 
 
-def measure_density(problem: Problem, state: State, rng: np.random.Generator) -> State:
-    """log p(words | logits, topics) + log p(logits | means, covariances): what a chain's trace shows.
+def measure_density(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
+    """log p(words | logits, topics) + log p(logits | means, covariances): the trace of a chain.
 
     The words' part is that of the logits before the sweep, which comes for free.
     """
@@ -49,8 +49,8 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def sweep(problem: Problem, state: State, seed: int) -> State:
-    """The state after one pass over the steps; the seed and the number of the sweep say which random numbers it has."""
+def sweep(problem: FitProblem, state: ChainState, seed: int) -> ChainState:
+    """The state after one pass over the steps; the seed and the number of the sweep determine its random numbers."""
     state = state._replace(sweep=state.sweep + 1)
     rng = np.random.default_rng([seed, state.sweep])
     for step in STEPS:
@@ -58,7 +58,7 @@ def sweep(problem: Problem, state: State, seed: int) -> State:
     return state
 
 
-def first_state(problem: Problem, start: Start) -> State:
+def first_state(problem: FitProblem, start: Start) -> ChainState:
     """Where a chain starts: topics' counts, and documents and covariances as EM would begin with."""
     begin, K = start.state, start.state.beta_T.shape[1]
     counts = _hot.padded_zeros(len(start.word_topic), K)
@@ -67,7 +67,7 @@ def first_state(problem: Problem, start: Start) -> State:
     S, B, strength = to_contrasts(begin.Sigma), to_contrasts(begin.B), begin.strength
     if problem.learn_strength:  # from nothing at all a chain would not start
         B, strength = B + WEAKEST * np.diag(np.diagonal(S)), max(strength, WEAKEST)
-    return State(
+    return ChainState(
         counts=counts,
         urn=start.urn,
         beta_T=np.empty((0, 0), dtype=np.float32),

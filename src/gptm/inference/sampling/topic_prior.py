@@ -51,7 +51,7 @@ def random_key(rng: np.random.Generator) -> np.uint64:
 def draw_urn(counts: Array, urn: Urn, rng: np.random.Generator, n_jobs: int | None) -> Urn:
     """The urn given counts (V, K) of words in topics, by its tables (Antoniak): each stands for a draw from m.
 
-    Seed words count as if they had been seen: what they add to a topic is not the urn's to explain.
+    Pseudo-counts of seed words count like tokens.
     """
     key, prior, opened = random_key(rng), urn.pseudo_counts, np.empty(len(urn.base))
 

@@ -7,9 +7,9 @@ import numpy as np
 from gptm import _hot
 from gptm.fitted import Part
 from gptm.inference.checkpoint import Tree, terms_from, terms_tree
-from gptm.inference.problem import Problem
+from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.kept import Kept, Snapshot
-from gptm.inference.sampling.state import State
+from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.topic_prior import Urn
 
 _SUMS = ("n", "thin", "beta_T", "eta", "squares", "S", "B")
@@ -23,8 +23,8 @@ def part_from(tree: Tree) -> Part:
     return Part(tree["weights"], tree["own"], tuple(tree["graphs"]))
 
 
-def state_tree(state: State) -> Tree:
-    """All of a state but what follows from the rest: the operator, and the topics, which a sweep begins with."""
+def state_tree(state: ChainState) -> Tree:
+    """A state as a tree, without the operator, which is rebuilt, and the topics, which a sweep draws first."""
     tree: dict[str, Any] = state._asdict()
     del tree["operator"], tree["beta_T"]
     tree["urn"] = state.urn._asdict()
@@ -33,12 +33,12 @@ def state_tree(state: State) -> Tree:
     return tree
 
 
-def state_from(problem: Problem, tree: Tree) -> State:
+def state_from(problem: FitProblem, tree: Tree) -> ChainState:
     terms = terms_from(tree["terms"], problem.terms)
     K = tree["eta"].shape[1]
     counts = _hot.padded_zeros(len(tree["counts"]), K)  # in memory as loops read them
     counts[:] = tree["counts"]
-    known = {
+    rebuilt = {
         "counts": counts,
         "beta_T": np.empty((0, 0), dtype=np.float32),
         "urn": Urn(**tree["urn"]),
@@ -46,7 +46,7 @@ def state_from(problem: Problem, tree: Tree) -> State:
         "terms": terms,
         "operator": problem.operator if terms is None else terms.operator(),
     }
-    return State(**tree | known)
+    return ChainState(**tree | rebuilt)
 
 
 def kept_tree(kept: Kept | None) -> Tree | None:
@@ -63,7 +63,7 @@ def kept_tree(kept: Kept | None) -> Tree | None:
     }
 
 
-def kept_from(problem: Problem, state: State, tree: Tree | None) -> Kept | None:
+def kept_from(problem: FitProblem, state: ChainState, tree: Tree | None) -> Kept | None:
     if tree is None:
         return None
     kept = Kept(problem, state, 1, 1)
