@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 _PARTS = ("data", "indices", "indptr")
+_MOST_COLUMNS = 2**31 - 1
 
 
 def sparse_arrays(matrix: csr_matrix, name: str) -> dict[str, np.ndarray]:
@@ -30,6 +31,13 @@ def from_csr_parts(arrays: Mapping[str, np.ndarray], name: str, shape: Any) -> c
     Compiled loops read where the indices tell them to, so a damaged file must not come that far.
     """
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in _PARTS)
+    rows, columns = map(int, shape)
+    if any(part.ndim != 1 for part in (data, indices, indptr)) or rows != len(indptr) - 1:
+        raise ValueError(f"the sparse matrix {name!r} is damaged: it does not have {rows} rows")
+    if not 0 <= columns <= _MOST_COLUMNS:
+        raise ValueError(f"the sparse matrix {name!r} cannot have {columns} columns")
+    if data.dtype.kind not in "fiub" or not np.isfinite(data).all():
+        raise ValueError(f"the values in {name!r} are not finite numbers")
     if indices.dtype.kind != "i" or indptr.dtype.kind != "i":
         raise ValueError(f"the positions in {name!r} are not whole numbers")
     try:
