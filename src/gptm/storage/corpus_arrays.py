@@ -210,7 +210,17 @@ def _unpack_times(header: Header, name: str, tensors: Tensors) -> pd.Series:
     zone = header["zone"]
     if zone is not None and not _ZONE.fullmatch(zone):
         raise ValueError(f"{zone!r} is no time zone")
-    return values if zone is None else values.dt.tz_localize("UTC").dt.tz_convert(zone)
+    if zone is None:
+        return values
+    _check_years(values)
+    return values.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+
+def _check_years(values: pd.Series) -> None:
+    """Time zones are for years that Python knows; pandas fails on others, though not before somebody looks at them."""
+    years = values.dt.year
+    if not ((years > 1) & (years < 9999) | values.isna()).all():
+        raise ValueError("dates with a time zone must be of the years 2 to 9998")
 
 
 # pandas' own types.
@@ -382,14 +392,18 @@ def _value(cell: Any) -> Any:
         return {_value(item) for item in cell["set"]}
     if "time" in cell:
         return pd.Timestamp(cell["time"])
-    return _array([_value(item) for item in cell["array"]], np.dtype(cell["dtype"]))
+    return _array([_value(item) for item in cell["array"]], cell["dtype"])
 
 
-def _array(values: list[Any], dtype: np.dtype) -> np.ndarray:
-    """An array of such a type, whose items must not be larger than the values ask for."""
+def _array(values: list[Any], name: str) -> np.ndarray:
+    """An array of a type by its name, whose items must not be larger than the values ask for."""
+    try:
+        dtype = np.dtype(name)
+    except TypeError:
+        raise ValueError(f"{name!r} is no type for the values in a cell") from None
     longest = max((len(value) for value in values if isinstance(value, str)), default=0)
     if dtype.kind not in "biufUOmM" or (dtype.kind == "U" and dtype.itemsize > 4 * max(longest, 1)):
-        raise ValueError(f"{dtype.str!r} is no type for the values in a cell")
+        raise ValueError(f"{name!r} is no type for the values in a cell")
     return np.array(values, dtype=dtype)
 
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from gptm._basics.plain_json import parse_json
-from gptm.kernels import BoundKernel
+from gptm._basics.validation import check_choice, check_number
+from gptm.kernels import BoundKernel, NearestNeighbors
 from gptm.kernels.composite_bounds import CompositeBound
 from gptm.kernels.network import NetworkBound
 from gptm.storage.array_checks import Arrays, check_finite
 
+_TINY = 1e-150  # its square is not zero
 _PROBED = 3  # documents whose covariances are computed on loading
 
 
@@ -36,6 +38,7 @@ def check_bound(bound: BoundKernel, D: int) -> None:
     for part in _leaves(bound):
         if part.n != D:
             raise ValueError(f"{part.kernel!r} is over {part.n} documents, not {D}")
+        _check_constants(part.kernel)
         columns = getattr(part.kernel, "columns", None)
         points = getattr(part, "points", None)
         if columns is not None and points is not None and points.shape[1] != len(columns):
@@ -45,6 +48,16 @@ def check_bound(bound: BoundKernel, D: int) -> None:
         rows = np.arange(min(D, _PROBED))
         with np.errstate(all="ignore"):
             check_finite(repr(part.kernel), part.between(rows, rows))
+
+
+def _check_constants(kernel: Any) -> None:
+    """What kernels check only when they meet training documents."""
+    if not all(isinstance(name, str) for name in kernel.column_names()):
+        raise ValueError(f"{kernel!r} must name columns by texts")
+    if isinstance(kernel, NearestNeighbors):
+        check_number("n_neighbors", kernel.n_neighbors, least=1, integer=True)
+        check_number("bandwidth", kernel.bandwidth, least=_TINY)
+        check_choice("weighting", kernel.weighting, ("tfidf", "counts"))
 
 
 def _check_edges(part: NetworkBound) -> None:
