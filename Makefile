@@ -79,3 +79,10 @@ test-python:
 	python$(PYTHON:python%=%) -m venv $(OTHER)
 	$(OTHER)/bin/python -m pip install --quiet --upgrade --editable ".[dev]"
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OTHER)/numba $(OTHER)/bin/python -m pytest $(TESTS)
+
+.PHONY: fuzz-files
+
+# Model files with flipped bytes and changed values: each must load with the same answer, or end in a helpful error.
+TRIALS ?= 10000
+fuzz-files: $(READY)
+	$(BIN)/python tests/fuzz_files.py --trials $(TRIALS)

@@ -855,6 +855,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         words, reading : dict, optional
             How texts become words and how files were read, as values that JSON can store.
         """
+        self._check_parameters()  # with others than `fit` takes, the file could not be loaded
         fitted = self._with_proportions()
         kind = type(self).__name__
         if _KINDS.get(kind) is not type(self):
@@ -1317,7 +1318,7 @@ def load(path: str | os.PathLike[str]) -> GPTM:
     Raises
     ------
     ValueError
-        If the file is truncated, not a gptm model, or written by a newer version.
+        If the file is damaged, not a gptm model, or written by a newer version.
 
     Examples
     --------
@@ -1336,7 +1337,8 @@ def load(path: str | os.PathLike[str]) -> GPTM:
         )
     try:
         model = _KINDS[stored.kind](**stored.parameters)
-    except TypeError as error:
+        model._check_parameters()
+    except (TypeError, ValueError) as error:
         raise ValueError(
             f"{os.fspath(path)} is not a complete gptm model ({error}). Save the model again."
         ) from error

@@ -7,6 +7,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 _PARTS = ("data", "indices", "indptr")
+_POSITIONS = (np.dtype(np.int32), np.dtype(np.int64))
+_MOST_COLUMNS = 2**31 - 1
 
 
 def sparse_arrays(matrix: csr_matrix, name: str) -> dict[str, np.ndarray]:
@@ -27,17 +29,33 @@ def csr_parts(matrix: csr_matrix, name: str) -> dict[str, np.ndarray]:
 def from_csr_parts(arrays: Mapping[str, np.ndarray], name: str, shape: Any) -> csr_matrix:
     """The matrix of such a shape that `csr_parts` kept.
 
-    Compiled loops read where the indices tell them to, so a damaged file must not come that far.
+    Compiled loops read where the indices tell them to, so a damaged file must not come that far. The arrays themselves
+    are checked: SciPy turns them into smaller numbers first, and what is out of range may seem to be inside then.
     """
     data, indices, indptr = (arrays[f"{name}.{part}"] for part in _PARTS)
-    if indices.dtype.kind != "i" or indptr.dtype.kind != "i":
-        raise ValueError(f"the positions in {name!r} are not whole numbers")
-    try:
-        matrix = csr_matrix((data, indices, indptr), shape=shape)
-        matrix.check_format(full_check=True)
-    except ValueError as error:
-        raise ValueError(f"the sparse matrix {name!r} is damaged: {error}") from error
-    # SciPy does not look where the last one says that nothing is stored.
-    if np.any(np.diff(indptr) < 0):
-        raise ValueError(f"the sparse matrix {name!r} is damaged: its rows end before they begin")
-    return matrix
+    rows, columns = map(int, shape)
+    problem = _problem(data, indices, indptr, rows, columns)
+    if problem is not None:
+        raise ValueError(f"the sparse matrix {name!r} is damaged: {problem}")
+    return csr_matrix((data, indices, indptr), shape=(rows, columns))
+
+
+def _problem(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, rows: int, columns: int
+) -> str | None:
+    """What is wrong with the parts of a matrix, if anything is."""
+    if any(part.ndim != 1 for part in (data, indices, indptr)) or rows != len(indptr) - 1:
+        return f"it does not have {rows} rows"
+    if not 0 <= columns <= _MOST_COLUMNS:
+        return f"it cannot have {columns} columns"
+    if data.dtype.kind not in "fiub" or not np.isfinite(data).all():
+        return "its values are not finite numbers"
+    if indices.dtype not in _POSITIONS or indptr.dtype not in _POSITIONS:
+        return "its positions are not whole numbers"
+    if not len(data) == len(indices) == indptr[-1] or indptr[0] != 0:
+        return "its rows do not cover its values"
+    if np.any(indptr[1:] < indptr[:-1]):
+        return "its rows end before they begin"
+    if len(indices) and not (indices.min() >= 0 and indices.max() < columns):
+        return f"it has values outside of its {columns} columns"
+    return None

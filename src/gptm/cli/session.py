@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gptm._basics.errors import Message
+from gptm._basics.terminal import printable, printable_json
 from gptm.cli.argument_options import in_options
 
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ class Session:
     def say(self, text: str = "") -> None:
         """Print a line on standard error, unless --quiet."""
         if not self.quiet:
-            self.console.print(text)
+            self.console.print(printable(text))
 
     def warn(self, warning: object) -> None:
         """Print a warning on one line, once, even with --quiet: a text, or anything that carries a message."""
-        line = in_options(warning)
+        line = printable(in_options(warning))
         if line not in self._said:
             self._said.add(line)
             self.console.print(f"warning: {line}", style="yellow")
@@ -70,7 +71,8 @@ class Session:
     def answer(self, data: Any, text: Callable[[], None]) -> None:
         """Print data on standard output: as JSON with --json, otherwise as `text()` prints them."""
         if self.json:
-            sys.stdout.write(json.dumps(plain(data), ensure_ascii=False, indent=2) + "\n")
+            text_of_data = json.dumps(plain(data), ensure_ascii=False, indent=2)
+            sys.stdout.write(printable_json(text_of_data) + "\n")
         else:
             text()
         sys.stdout.flush()
@@ -124,14 +126,14 @@ def run(session: Session, function: Callable[[], int | None]) -> int:
         return USAGE
     except Exception as error:
         if session.debug:
-            traceback.print_exc()
+            sys.stderr.write(printable(traceback.format_exc()))
         else:
             _error(session, _described(error))
         return FAILED
 
 
 def _error(session: Session, text: str) -> None:
-    session.console.print(f"error: {text}", style="red")
+    session.console.print(f"error: {printable(text)}", style="red")
 
 
 def _described(error: Exception) -> str:

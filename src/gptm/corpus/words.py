@@ -16,6 +16,7 @@ from scipy.sparse import csr_matrix
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Value
 from gptm._basics.warnings import warn
 from gptm.corpus.stop_words import checked_stop_words, composed, guess_language, language_list
+from gptm.corpus.word_patterns import check_speed
 
 # Two letters or more of any alphabet, with the marks that belong to them, such as the vowel signs of Hindi.
 TOKEN_PATTERN = (
@@ -156,6 +157,8 @@ class Words:
             got = Message(f"{self.token_pattern!r} with {groups}")
             remedy = "Write (?:...) around parts that belong together but are not the word."
             raise ArgumentError("token_pattern", "must have at most one group (...)", got, remedy)
+        if self.token_pattern != TOKEN_PATTERN:  # which is known to be fine
+            check_speed(self.token_pattern, expanded(self.token_pattern))
 
     def to_dict(self) -> dict[str, Any]:
         """The settings in terms of JSON."""

@@ -181,9 +181,8 @@ class NearestNeighbors(NetworkKernel):
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "NeighborBound":
         edges = from_sparse_arrays(arrays, "edges")
-        prepared: dict[str, Array] = {
-            name: arrays[name] for name in ("scale", "centre", "dates") if name in arrays
-        }
+        names = ("scale",) if self.on is None else ("scale", "centre", "dates")
+        prepared: dict[str, Array] = {name: arrays[name] for name in names}
         if "points" in arrays:
             metric = "cosine" if arrays["cosine"][0] else "euclidean"
             return NeighborBound(self, edges, arrays["points"], prepared, metric)

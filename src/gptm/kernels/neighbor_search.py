@@ -3,7 +3,6 @@
 The result does not depend on the number of threads.
 """
 
-import importlib
 import threading
 from collections.abc import Callable
 from hashlib import blake2b
@@ -19,6 +18,7 @@ from gptm import _hot
 from gptm._basics.parallel import BLOCK, blocks, ordered_map, shards, single_threaded_blas
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, check_number
+from gptm._hot.loop_cache import import_with_cache
 
 Positions = NDArray[np.int64]
 
@@ -338,7 +338,7 @@ def _search_graph(points: Array, rows: Array, k: int) -> Positions:
 
 def _import_pynndescent() -> Any:
     try:
-        return importlib.import_module("pynndescent")
+        return import_with_cache("pynndescent")
     except ImportError as error:
         raise ImportError(
             f"neighbours among more than {EXACT} distinct rows of numbers need the package "

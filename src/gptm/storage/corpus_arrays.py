@@ -4,6 +4,7 @@ Long lists of texts become two arrays: lengths, and all texts in a row, compress
 """
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm._basics.memory import check_bytes
+from gptm._basics.plain_json import parse_json
 from gptm._basics.sparse_arrays import csr_parts, from_csr_parts
 from gptm.corpus import Corpus
 from gptm.corpus.kinds import kinds_of, with_kinds
@@ -19,7 +22,13 @@ Tensors = dict[str, np.ndarray]
 Header = dict[str, Any]
 
 _MISSING = -1  # in place of a length
+_MOST_INFLATED = 1032  # bytes that one compressed byte can stand for
 _NUMPY = "biuf"
+_NULLABLE = {"boolean", "Float32", "Float64"} | {
+    f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)
+}
+# A name as in Europe/Berlin, or an offset. pandas would take dateutil/... for the path of a file.
+_ZONE = re.compile(r"(?!dateutil)[A-Za-z][\w+-]*(/[\w+-]+)*|UTC[+-]\d\d:\d\d")
 _OLD_PANDAS = int(pd.__version__.split(".")[0]) < 3  # there "str" turns what is missing into text
 _NONE, _NAN, _NAT, _NA = None, {"missing": "nan"}, {"missing": "NaT"}, {"missing": "NA"}
 
@@ -35,8 +44,9 @@ def pack_texts(texts: Iterable[str | None], name: str, tensors: Tensors) -> None
 
 def unpack_texts(name: str, tensors: Tensors) -> list[str | None]:
     """The list of texts that `pack_texts` kept."""
-    lengths = tensors[f"{name}.lengths"]
-    content = _inflate(tensors[f"{name}.bytes"], int(lengths[lengths > 0].sum()))
+    compressed = tensors[f"{name}.bytes"]
+    lengths = _checked_lengths(name, tensors, _MOST_INFLATED * (compressed.size + 1))
+    content = _inflate(compressed, int(lengths[lengths > 0].sum()))
     ends = np.cumsum(np.maximum(lengths, 0))
     return [
         None if length == _MISSING else content[end - length : end].decode("utf-8", "surrogatepass")
@@ -73,8 +83,11 @@ def unpack_frame(headers: list[Header], name: str, tensors: Tensors, n_rows: int
     if any(len(column) != n_rows for column in columns):
         raise ValueError(f"the columns of {name!r} do not all have {n_rows} rows")
     frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(n_rows))
+    names = [header["name"] for header in headers]
+    if not all(isinstance(label, str) for label in names):
+        raise ValueError(f"the names of the columns of {name!r} must be texts")
     kinds = {header["name"]: header["holds"] for header in headers if header.get("holds")}
-    return with_kinds(frame.set_axis([header["name"] for header in headers], axis=1), kinds)
+    return with_kinds(frame.set_axis(names, axis=1), kinds)
 
 
 def pack_corpus(
@@ -102,6 +115,8 @@ def pack_corpus(
 def unpack_corpus(header: Header, prefix: str, tensors: Tensors) -> Corpus:
     """The documents that `pack_corpus` kept."""
     n, V = header["shape"]
+    if not all(type(size) is int and size > 0 for size in (n, V)):
+        raise ValueError(f"documents cannot have the shape {header['shape']!r}")
     counts = from_csr_parts(tensors, f"{prefix}counts", (n, V))
     texts: Any = unpack_texts(f"{prefix}texts", tensors) if header["texts"] else None
     words: Any = unpack_texts(f"{prefix}vocabulary", tensors) if header["vocabulary"] else None
@@ -123,8 +138,21 @@ def _pack_ids(ids: np.ndarray, name: str, tensors: Tensors) -> Header:
     return {"array": ids.dtype.kind} | pack_column(plain, name, tensors)
 
 
+def _checked_lengths(name: str, tensors: Tensors, most: int) -> np.ndarray:
+    """Lengths of the items of a list, which together must not be more than `most`."""
+    lengths = tensors[f"{name}.lengths"]
+    if lengths.ndim != 1 or lengths.dtype != np.int64 or lengths.min(initial=0) < _MISSING:
+        raise ValueError(f"the lengths of {name!r} must be whole numbers")
+    if lengths.astype(np.float64).sum() > most:  # whole numbers might overflow
+        raise ValueError(f"the lengths of {name!r} are more than its content can have")
+    return lengths
+
+
 def _inflate(compressed: np.ndarray, size: int) -> bytes:
-    """Exactly so many bytes: a file must not unpack to more than it says."""
+    """Exactly so many bytes: a file must not unpack to more than it says, or than the machine can hold."""
+    if compressed.ndim != 1 or compressed.dtype != np.uint8:
+        raise ValueError("compressed texts must be bytes")
+    check_bytes(2 * size, f"the texts in the file have {size:,} bytes")
     machine = zlib.decompressobj()
     try:
         content = machine.decompress(compressed.tobytes(), size + 1)
@@ -144,7 +172,15 @@ def _pack_numbers(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 
 def _unpack_numbers(header: Header, name: str, tensors: Tensors) -> pd.Series:
-    return pd.Series(tensors[name])
+    return pd.Series(_column(name, tensors, _NUMPY))
+
+
+def _column(name: str, tensors: Tensors, kinds: str) -> np.ndarray:
+    """The one array of a column, with numbers of such kinds."""
+    array = tensors[name]
+    if array.ndim != 1 or array.dtype.kind not in kinds:
+        raise ValueError(f"{name!r} must be a column of numbers")
+    return array
 
 
 def _is_time(values: pd.Series) -> bool:
@@ -167,16 +203,28 @@ def _zone_name(zone: Any) -> str:
         pd.Timestamp(0, tz=str(zone))
     except (KeyError, ValueError, OSError):
         return "UTC"
-    return str(zone)
+    return str(zone) if _ZONE.fullmatch(str(zone)) else "UTC"
 
 
 def _unpack_times(header: Header, name: str, tensors: Tensors) -> pd.Series:
     dtype = np.dtype(header["dtype"])
     if dtype.kind not in "mM":
         raise ValueError(f"{header['dtype']!r} is no type for dates")
-    values = pd.Series(tensors[name].view(dtype))
+    values = pd.Series(_column(name, tensors, "i").astype(np.int64).view(dtype))
     zone = header["zone"]
-    return values if zone is None else values.dt.tz_localize("UTC").dt.tz_convert(zone)
+    if zone is not None and not _ZONE.fullmatch(zone):
+        raise ValueError(f"{zone!r} is no time zone")
+    if zone is None:
+        return values
+    _check_years(values)
+    return values.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+
+def _check_years(values: pd.Series) -> None:
+    """Time zones are for years that Python knows; pandas fails on others, though not before somebody looks at them."""
+    years = values.dt.year
+    if not ((years > 1) & (years < 9999) | values.isna()).all():
+        raise ValueError("dates with a time zone must be of the years 2 to 9998")
 
 
 # pandas' own types.
@@ -190,7 +238,7 @@ def _pack_categories(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 def _unpack_categories(header: Header, name: str, tensors: Tensors) -> pd.Series:
     levels = pd.Index(unpack_column(header["levels"], f"{name}.levels", tensors))
-    codes = tensors[name]
+    codes = _column(name, tensors, "i")
     return pd.Series(pd.Categorical.from_codes(codes, levels, ordered=header["ordered"]))
 
 
@@ -209,8 +257,10 @@ def _pack_nullable(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 
 def _unpack_nullable(header: Header, name: str, tensors: Tensors) -> pd.Series:
-    values = pd.Series(tensors[name]).astype(object)
-    values[tensors[f"{name}.missing"]] = pd.NA
+    if header["dtype"] not in _NULLABLE:
+        raise ValueError(f"{header['dtype']!r} is no type of pandas with missing values")
+    values = pd.Series(_column(name, tensors, _NUMPY)).astype(object)
+    values[_column(f"{name}.missing", tensors, "b")] = pd.NA
     return values.astype(header["dtype"])
 
 
@@ -220,7 +270,9 @@ def _pack_periods(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 
 def _unpack_periods(header: Header, name: str, tensors: Tensors) -> pd.Series:
-    return pd.Series(pd.PeriodIndex.from_ordinals(tensors[name], freq=header["frequency"]))
+    return pd.Series(
+        pd.PeriodIndex.from_ordinals(_column(name, tensors, "i"), freq=header["frequency"])
+    )
 
 
 # Texts, lists, and whatever else a cell may hold.
@@ -241,6 +293,8 @@ def _pack_text(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 
 def _unpack_text(header: Header, name: str, tensors: Tensors) -> pd.Series:
+    if header["dtype"] not in ("object", "str", "string"):
+        raise ValueError(f"{header['dtype']!r} is no type for texts")
     values = pd.Series(unpack_texts(name, tensors), dtype=object)
     as_it_is = header["dtype"] == "object" or (header["dtype"] == "str" and _OLD_PANDAS)
     return values if as_it_is else values.astype(header["dtype"])
@@ -267,10 +321,11 @@ def _pack_vectors(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 
 def _unpack_vectors(header: Header, name: str, tensors: Tensors) -> pd.Series:
-    lengths = tensors[f"{name}.lengths"]
+    numbers = _column(name, tensors, "f")
+    lengths = _checked_lengths(name, tensors, numbers.size)
     ends = np.cumsum(np.maximum(lengths, 0))
     pieces = [
-        None if n == _MISSING else tensors[name][end - n : end]
+        None if n == _MISSING else numbers[end - n : end]
         for n, end in zip(lengths, ends, strict=True)
     ]
     if header["container"] == "list":
@@ -291,7 +346,7 @@ def _pack_cells(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 
 def _unpack_cells(header: Header, name: str, tensors: Tensors) -> pd.Series:
-    return _objects([_value(json.loads(text or "null")) for text in unpack_texts(name, tensors)])
+    return _objects([_value(parse_json(text or "null")) for text in unpack_texts(name, tensors)])
 
 
 def _objects(values: list[Any]) -> pd.Series:
@@ -341,7 +396,19 @@ def _value(cell: Any) -> Any:
         return {_value(item) for item in cell["set"]}
     if "time" in cell:
         return pd.Timestamp(cell["time"])
-    return np.array([_value(item) for item in cell["array"]], dtype=np.dtype(cell["dtype"]))
+    return _array([_value(item) for item in cell["array"]], cell["dtype"])
+
+
+def _array(values: list[Any], name: str) -> np.ndarray:
+    """An array of a type by its name, whose items must not be larger than the values ask for."""
+    try:
+        dtype = np.dtype(name)
+    except TypeError:
+        raise ValueError(f"{name!r} is no type for the values in a cell") from None
+    longest = max((len(value) for value in values if isinstance(value, str)), default=0)
+    if dtype.kind not in "biufUOmM" or (dtype.kind == "U" and dtype.itemsize > 4 * max(longest, 1)):
+        raise ValueError(f"{name!r} is no type for the values in a cell")
+    return np.array(values, dtype=dtype)
 
 
 _Kind = tuple[

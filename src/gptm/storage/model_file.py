@@ -1,7 +1,10 @@
 """A model on disk: one safetensors file, arrays as tensors, all else as JSON in its header.
 
-Nothing in the file is code: loading never runs anything that the file brings along. Beside the model the file may hold
-the documents it was fitted to, which `read_model` leaves alone and `load_attached` reads.
+Nothing in the file is code: loading never runs anything that the file brings along. Nothing in it is believed either:
+checksums show damage, and sizes, types and values are checked before anything is built from them.
+
+Beside the model the file may hold the documents it was fitted to, which `read_model` leaves alone and `load_attached`
+reads.
 """
 
 import json
@@ -10,32 +13,37 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata as package_metadata
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from gptm._basics.atomic_files import replace_file
 from gptm._basics.parallel import computing
+from gptm._basics.plain_json import check_depth
 from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
 from gptm._basics.version import VERSION
 from gptm.corpus import Corpus, Words
 from gptm.fitted import Fitted
 from gptm.inference.sampling.convergence import QUANTITIES, diagnostics_table
+from gptm.kernels import BoundKernel
 from gptm.kernels.identity import NothingBound
+from gptm.storage.array_checks import check_model_arrays
+from gptm.storage.checked_file import SCHEMA, Content, read_checked
+from gptm.storage.checksum import with_checksums
 from gptm.storage.corpus_arrays import pack_corpus, unpack_corpus
 from gptm.storage.draw_arrays import anchors, check_draws, draws_arrays, in_own_basis, read_draws
+from gptm.storage.header_checks import check_attached_header, check_model_header
 from gptm.storage.parameter_json import decode, encode, storable
+from gptm.storage.training_checks import check_bound, check_training
 
-SCHEMA = 2
 _CORPUS = "corpus."  # begins the names of all arrays that belong to the documents, not to the model
 _WATCHED = "watched."  # and of those that a chain is judged by
 _TRAINING = "training."  # and of what the kernel needs of the training documents
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors")
 _ARRAYS = ("components", "mu", "Sigma", "lam", "nu2", "lengths", "doc_topics", "coherence", "trace")
 _OF_KERNEL = ("B", "F", "alpha")  # zero without one
+_T = TypeVar("_T")
 
 
 class Stored(NamedTuple):
@@ -79,7 +87,10 @@ def write_model(
     words: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a fitted model, and its documents where they are given, replacing the file as a whole."""
+    """Write a fitted model, and its documents where they are given, replacing the file as a whole.
+
+    What `read_model` would refuse is not written.
+    """
     tensors = _tensors(model.fitted)
     header = _header(model, tensors)
     if corpus is not None:
@@ -89,13 +100,16 @@ def write_model(
     header["words"] = dict(words) if words is not None else None if used is None else used.to_dict()
     header["kinds"] = dict(model.fitted.kinds)
     header["reading"] = None if reading is None else dict(reading)
-    replace_file(path, to_bytes(tensors, {"gptm": json.dumps(header)}))
+    check_depth(header)
+    check_attached_header(header)
+    check_model_arrays(tensors, with_kernel=header["kernel"] is not None)
+    signed = with_checksums(header, tensors)
+    replace_file(path, to_bytes(tensors, {"gptm": json.dumps(signed)}))
 
 
 def read_model(path: str | os.PathLike[str]) -> Stored:
     """The model in a file; a `ValueError` if it is damaged, or not a model."""
-    model: Stored = _read(path, _restore_model, lambda name: not name.startswith(_CORPUS))
-    return model
+    return _read(path, _restore_model, lambda name: not name.startswith(_CORPUS))
 
 
 def load_attached(path: str | os.PathLike[str]) -> Attached:
@@ -126,13 +140,12 @@ def load_attached(path: str | os.PathLike[str]) -> Attached:
     >>> load_attached(path).corpus
     Corpus(10 documents, 4 words, 20 tokens, metadata: year)
     """
-    attached: Attached = _read(path, _restore_attached, lambda name: name.startswith(_CORPUS))
-    return attached
+    return _read(path, _restore_attached, lambda name: name.startswith(_CORPUS))
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a model's file says of itself: schema, versions of libraries, parameters; no arrays."""
-    return _read_file(Path(path), lambda name: False)[0]
+    return _read(path, _checked_header, lambda name: False)
 
 
 # Out
@@ -192,29 +205,44 @@ def _check_documents(fitted: Fitted, corpus: Corpus) -> None:
 
 def _read(
     path: str | os.PathLike[str],
-    restore: Callable[[dict[str, Any], dict[str, np.ndarray]], Any],
+    restore: Callable[[Content], _T],
     wanted: Callable[[str], bool],
-) -> Any:
-    header, tensors = _read_file(Path(path), wanted)
+) -> _T:
+    content = read_checked(path, wanted)
     try:
-        return restore(header, tensors)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        return restore(content)
+    except MemoryError:  # sizes were checked: there is too little memory for an honest file
+        raise
+    except Exception as error:  # whatever a file makes the code below do, the file is the reason
         raise ValueError(
             f"{os.fspath(path)} is not a complete gptm model ({type(error).__name__}: {error}). Save the model again."
         ) from error
 
 
-def _restore_attached(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Attached:
+def _checked_header(content: Content) -> dict[str, Any]:
+    check_attached_header(content.header)
+    return content.header
+
+
+def _restore_attached(content: Content) -> Attached:
+    header = _checked_header(content)
     packed = header.get("corpus")
-    corpus = None if packed is None else unpack_corpus(packed, _CORPUS, tensors)
+    if packed is not None:
+        expected = [content.shapes["lam"][0], content.shapes["components"][1]]
+        if packed["shape"] != expected:
+            raise ValueError(f"the documents have shape {packed['shape']}, expected {expected}")
+    corpus = None if packed is None else unpack_corpus(packed, _CORPUS, content.tensors)
     return Attached(corpus, header.get("words"), header.get("reading"))
 
 
-def _restore_model(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Stored:
+def _restore_model(content: Content) -> Stored:
+    header, tensors = content.header, content.tensors
+    check_model_header(header)
+    check_model_arrays(tensors, with_kernel=header["kernel"] is not None)
     parameters = {name: decode(value, tensors) for name, value in header["parameters"].items()}
     fitted = _restore_fitted(header, tensors)
     with computing(1):  # as in a fit, so that eigenvectors are the same
-        _check_shapes(fitted)
+        _check_parts(fitted)
         if fitted.draws is not None and fitted.draws.parts:
             fitted = replace(fitted, draws=in_own_basis(fitted.draws, fitted.bound, tensors))
     return Stored(header["model"], parameters, fitted)
@@ -222,22 +250,20 @@ def _restore_model(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> St
 
 def _restore_fitted(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Fitted:
     kernel = decode(header["kernel"], tensors)
-    training = _beginning_with(_TRAINING, tensors)
-    bound = NothingBound(int(training["n"][0])) if kernel is None else kernel.rebind(training)
     draws = read_draws(tensors)
     watched = {  # in the order of the fit
         name: tensors[f"{_WATCHED}{name}"] for name in QUANTITIES if f"{_WATCHED}{name}" in tensors
     }
     nothing = {} if kernel is not None else _nothing_of_kernel(tensors)
     return Fitted(
-        **{name: tensors[name] for name in _ARRAYS if name in tensors},
+        **{name: tensors[name] for name in _ARRAYS},
         **{name: tensors[name] for name in _OF_KERNEL if kernel is not None},
         **nothing,
-        bound=bound,
+        bound=_restore_bound(kernel, tensors),
         counts=from_sparse_arrays(tensors, "counts")
         if kernel is not None and draws is None
         else None,
-        joint=bool(header["joint"]),
+        joint=header["joint"],
         reason=header["reason"],
         draws=draws,
         watched=watched or None,
@@ -249,6 +275,16 @@ def _restore_fitted(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> F
         else np.array(header["vocabulary"], dtype=object),
         topic_names=header["topic_names"],
     )
+
+
+def _restore_bound(kernel: Any, tensors: dict[str, np.ndarray]) -> BoundKernel:
+    """The kernel over the training documents, whose arrays are checked before it is built on them."""
+    D, V = len(tensors["lam"]), tensors["components"].shape[1]
+    training = _beginning_with(_TRAINING, tensors)
+    check_training(training, D, V)
+    bound: BoundKernel = NothingBound(D) if kernel is None else kernel.rebind(training)
+    check_bound(bound, D)
+    return bound
 
 
 def _nothing_of_kernel(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -265,68 +301,14 @@ def _beginning_with(beginning: str, tensors: dict[str, np.ndarray]) -> dict[str,
     }
 
 
-def _check_shapes(fitted: Fitted) -> None:
-    """An error unless the arrays of a model fit each other."""
-    K, V = fitted.components.shape
-    D = fitted.bound.n
-    expected: dict[str, tuple[int, ...]] = {
-        "Sigma": (K, K),
-        "B": (K, K),
-        "mu": (K,),
-        "lam": (D, K),
-        "nu2": (D, K),
-        "F": (D, K),
-        "alpha": (D, K),
-        "doc_topics": (D, K),
-        "lengths": (D,),
-        "coherence": (K,),
-        "trace": (len(fitted.trace),),
-    }
-    if fitted.counts is not None:
-        expected["counts"] = (D, V)
-    for name, shape in expected.items():
-        if getattr(fitted, name).shape != shape:
-            raise ValueError(f"{name} has shape {getattr(fitted, name).shape}, expected {shape}")
+def _check_parts(fitted: Fitted) -> None:
+    """An error unless the parts of a model that are no plain arrays fit the arrays."""
+    (K, V), D = fitted.components.shape, len(fitted.lam)
+    if fitted.counts is not None and fitted.counts.shape != (D, V):
+        raise ValueError(f"counts have shape {fitted.counts.shape}, expected {(D, V)}")
     if fitted.draws is not None:
         check_draws(fitted.draws, fitted.bound, K - 1)
     if fitted.vocabulary is not None and len(fitted.vocabulary) != V:
         raise ValueError(f"the vocabulary does not have the {V} words of the topics")
     if fitted.topic_names is not None and len(fitted.topic_names) != K:
         raise ValueError(f"there are names of {len(fitted.topic_names)} topics, not {K}")
-
-
-def _read_file(
-    path: Path, wanted: Callable[[str], bool]
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {os.fspath(path)}.")
-    with path.open("rb"):  # the system says it best where a file may not be read, or is a folder
-        pass
-    try:
-        with safe_open(os.fspath(path), framework="numpy") as file:
-            text = (file.metadata() or {}).get("gptm")
-            if text is None:
-                raise ValueError(
-                    f"{os.fspath(path)} is a safetensors file, but not a gptm model. Pass a file that save wrote."
-                )
-            header = json.loads(text)
-            _check_schema(path, header)
-            names = [name for name in file.keys() if wanted(name)]  # noqa: SIM118, it is no dictionary
-            return header, {name: file.get_tensor(name) for name in names}
-    except (SafetensorError, json.JSONDecodeError, OSError) as error:
-        raise ValueError(
-            f"{os.fspath(path)} is not a gptm model, or was cut short ({error}). Pass a file that save wrote."
-        ) from error
-
-
-def _check_schema(path: Path, header: Any) -> None:
-    schema = header.get("schema") if isinstance(header, dict) else None
-    if not isinstance(schema, int) or schema < 1:
-        raise ValueError(
-            f"{os.fspath(path)} is not a gptm model: its header names no schema version."
-        )
-    if schema > SCHEMA:
-        raise ValueError(
-            f"{os.fspath(path)} was written with schema {schema} by gptm {header.get('libraries', {}).get('gptm')}; "
-            f"this version reads up to schema {SCHEMA}. Upgrade gptm."
-        )

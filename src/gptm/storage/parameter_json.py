@@ -87,7 +87,7 @@ def decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
     if "tensor" in value:
         return tensors[value["tensor"]]
     if "sparse.data" in value:
-        return from_sparse_arrays({key: tensors[name] for key, name in value.items()}, "sparse")
+        return _square({key: tensors[name] for key, name in value.items()})
     if "frame" in value:
         index, columns = ([decode(one, tensors) for one in value[k]] for k in ("index", "columns"))
         return pd.DataFrame(tensors[value["frame"]], index=index, columns=columns)
@@ -102,6 +102,16 @@ def decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
         kind = _named_class(kernels, value["gptm"], Kernel)
         return kind.from_params(params)
     return _named_class(gp, value["sklearn"], gp.Kernel)(**params)
+
+
+def _square(parts: dict[str, np.ndarray]) -> Any:
+    """A sparse parameter says which documents are linked, so that a number alone cannot make it any larger."""
+    rows, columns = parts["sparse.shape"].tolist()
+    if rows != columns:
+        raise ValueError(
+            f"a sparse matrix must be square; it has {rows} rows and {columns} columns"
+        )
+    return from_sparse_arrays(parts, "sparse")
 
 
 def _is_public(kernel: Kernel | gp.Kernel) -> bool:
