@@ -57,8 +57,8 @@ def read_settings(
             numbers = ", ".join(f"{len(values)} of {key!r}" for key, values in rows.items())
             raise ArgumentError(name, expected, Message(numbers or "none"))
         n = lengths.pop()
-        found = pd.DataFrame(
-            {key: value * n if len(value) == 1 else value for key, value in rows.items()}
+        found = _table(
+            {key: value * n if len(value) == 1 else value for key, value in rows.items()}, n
         )
     elif len(columns) > 1:
         raise ArgumentError(
@@ -66,7 +66,8 @@ def read_settings(
             f"must be a dict or a DataFrame with all columns that {bound.kernel!r} reads: {named}",
         )
     else:
-        found = pd.DataFrame({columns[0]: _listed(given)})
+        values = _listed(given)
+        found = _table({columns[0]: values}, len(values))
     found = found if beside is None else _completed(found, beside)
     absent = ", ".join(repr(column) for column in columns if column not in found)
     if absent:
@@ -76,6 +77,12 @@ def read_settings(
             PythonOnly(" Where you do not know one, pass None."),
         )
     return found
+
+
+def _table(columns: dict[str, list[Any]], n: int) -> pd.DataFrame:
+    frame = as_frame(columns, n)
+    assert frame is not None
+    return frame
 
 
 def _completed(other: pd.DataFrame, settings: pd.DataFrame) -> pd.DataFrame:
