@@ -503,6 +503,7 @@ def kind_of(error):
 
 def main(n, first_seed=0):
     """Run `n` cases, `ROUND` with each seed; print the first failure of each kind, and how cases ended."""
+    sys.stdout.reconfigure(errors="backslashreplace")
     outcomes: Counter = Counter()
     failures: dict = {}
     for number in range(first_seed, first_seed + -(-n // ROUND)):
