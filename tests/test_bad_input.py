@@ -13,6 +13,7 @@ import naive
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm.corpus.metadata import as_frame
+from gptm.starts import lda
 from gptm.starts.lda import LdaRun
 
 MODELS = {
@@ -697,3 +698,89 @@ def fit_strictly_or_not(model, X, metadata=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, metadata=metadata)
+
+
+# Extremes
+
+
+@pytest.mark.parametrize("bandwidth", [1e-162, 1e155, 0.0, np.nan])
+def test_a_bandwidth_whose_square_is_no_number_is_refused(bandwidth):
+    kernel = k.NearestNeighbors(2, on="t", bandwidth=bandwidth)
+    model = GPTM(2, kernel=kernel)
+    refused(lambda: model.fit(counts(), metadata=times(8)), "bandwidth", "1e-30", repr(bandwidth))
+
+
+def test_a_length_scale_whose_square_is_no_number_is_refused():
+    for kernel in (
+        k.RBF("t", length_scale=1e-162),
+        k.Periodic("t", period=1.0, length_scale=1e-181),
+    ):
+        model = GPTM(2, kernel=kernel)
+        refused(lambda model=model: model.fit(counts(), metadata=times(8)), "length_scale", "1e-30")
+
+
+@pytest.mark.parametrize("form", ["smooth", "direct"])
+def test_links_of_extreme_weight_are_refused(form):
+    kernel = k.Graph(adjacency=1e155 * (np.ones((8, 8)) - np.eye(8)), form=form)
+    refused(lambda: GPTM(2, kernel=kernel).fit(counts()), "adjacency", "1e+155", "divide")
+
+
+def test_a_kernel_times_an_extreme_number_is_refused():
+    refused(lambda: 1e155 * k.RBF("t"), "multiplied", "1e+30")
+
+
+def test_one_count_of_ten_billion_works(model):
+    X = counts().astype(float)
+    X[0, 0] = 1e10
+    check_fitted(fit_strictly(model.set_params(max_iter=5), X), X)
+    assert_allclose(model.transform(X, metadata=times(8)).sum(axis=1), 1.0, rtol=1e-10)
+
+
+def test_more_tokens_than_can_be_counted_are_refused(model):
+    X = counts().astype(float)
+    X[0, 0] = 1e18
+    refused(lambda: model.fit(X, metadata=times(8)), "sum to at most", "1e+18", "divide")
+
+
+def test_documents_too_long_for_em_are_refused():
+    X = counts().astype(float)
+    X[3, 0] = 1e13
+    model = CTM(2, inference="variational")
+    refused(lambda: model.fit(X), "document 3", "1e+13", "inference='sampling'")
+
+
+def test_a_seed_weight_beyond_reason_is_refused(model):
+    model.set_params(seed_words={0: [0]}, seed_weight=1e300)
+    refused(
+        lambda: model.fit(counts(), metadata=times(8)), "seed_weight", "at most 1e+06", "1e+300"
+    )
+
+
+BROKEN = "x\ud800"  # half of a surrogate pair
+
+
+def test_broken_unicode_is_refused_where_it_comes_in():
+    words = [*"abcde", BROKEN]
+    said = ["Unicode", r"'x\ud800'", "surrogate"]
+    refused(lambda: Corpus(counts(), words), "vocabulary", *said)
+    refused(lambda: as_frame({"c": [BROKEN] * 8}, 8), "'c'", *said)
+    frame = pd.DataFrame({"c": pd.Series([BROKEN, "a"] * 4, dtype=object)})
+    model = GPTM(2, kernel=k.Categorical("c"))
+    refused(lambda: model.fit(counts(), metadata=frame), "level of 'c'", *said)
+    refused(lambda: CTM(2, seed_words={BROKEN: [0]}).fit(counts()), "name of a topic", *said)
+
+
+def test_a_kernel_of_nothing_has_no_effects():
+    metadata = {"t": [3.0] * 8}
+    with pytest.warns(UserWarning, match="same value"):
+        model = GPTM(2, kernel=k.Linear("t"), max_iter=3, random_state=0).fit(
+            counts(), metadata=metadata
+        )
+    refused(lambda: model.effects("t"), "zero for all training documents", "vary")
+
+
+def test_the_start_takes_as_many_tokens_as_distinct_words_need():
+    docs, _ = lda._tokens(csr_matrix(np.full((30, 30), 1e6)))
+    assert len(docs) <= 1.01 * lda.ENOUGH
+    X = csr_matrix(counts())
+    assert len(lda._tokens(X)[0]) == X.sum()

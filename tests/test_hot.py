@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numba import njit
 from numpy.linalg import inv
 from numpy.testing import assert_allclose
+from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.sparse import csr_matrix
@@ -1352,3 +1353,39 @@ def test_expected_theta_of_very_wide_posteriors(sd):
 def test_expected_theta_is_finite_however_wide():
     theta = expected_theta(Posterior(np.zeros((2, 3)), np.full((2, 3), 1e12)), n_jobs=1)
     assert_allclose(theta, 1 / 3, rtol=1e-6)
+
+
+# Binomial numbers
+
+
+def binomials(n, p, size, key=1):
+    state, drawn = np.uint64(key), np.empty(size)
+    for i in range(size):
+        state, drawn[i] = _hot.binomial(np.uint64(state), n, p)
+    return drawn
+
+
+@pytest.mark.parametrize("p", [1e-4, 0.03, 0.5, 0.7, 0.999])
+@pytest.mark.parametrize("n", [1.0, 5.0, 40.0, 1001.0, 20_000.0])
+def test_binomial_numbers_have_their_distribution(n, p):
+    drawn = binomials(n, p, 20_000)
+    assert ((drawn >= 0) & (drawn <= n) & (drawn == np.floor(drawn))).all()
+    cuts = np.unique(stats.binom.ppf(np.linspace(0.02, 0.98, 25), n, p))
+    below = stats.binom.cdf(cuts, n, p)
+    seen = (drawn[:, None] <= cuts).mean(0)
+    assert (np.abs(seen - below) < 4.5 * np.sqrt(below * (1 - below) / len(drawn)) + 1e-9).all()
+
+
+@pytest.mark.parametrize("p", [1e-9, 0.2, 1 - 1e-6])
+@pytest.mark.parametrize("n", [1e8, 1e12, 2.0**53])
+def test_binomial_numbers_of_many_trials(n, p):
+    drawn = binomials(n, p, 4000)
+    assert ((drawn >= 0) & (drawn <= n)).all()
+    z = (drawn - n * p) / np.sqrt(n * p * (1 - p))
+    assert abs(z.mean()) < 5 / np.sqrt(4000)
+    assert abs(z.var() - 1) < 0.15
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_binomial_numbers_without_chance(p):
+    assert (binomials(1e10, p, 5) == p * 1e10).all()

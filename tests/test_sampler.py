@@ -352,9 +352,29 @@ def test_counts_that_are_no_tokens(count):
     state = make_state(problem, 2, S=np.eye(1), beta_T=padded(np.ones((1, 2)), np.float32), eta=eta)
     found = documents.draw_documents(problem, state, np.random.default_rng(0)).counts[0, :2]
     assert_allclose(found.sum(), count * copies, rtol=1e-4)
-    draws = copies * min(np.ceil(count), 1000)
+    draws = copies * np.ceil(count)
     spread = np.sqrt(theta.prod() / draws)
     assert abs(found[0] / found.sum() - theta[0]) < 4 * spread + 1e-4
+
+
+@pytest.mark.parametrize("count", [1001.0, 1500.5, 1e6, 1e10])
+def test_topics_of_many_equal_words_are_multinomial(count):
+    """Drawn together: each topic's number of a word's tokens varies as much as if they were drawn one by one."""
+    copies, beta_T = 400, np.array([[0.6, 0.1, 0.3, 0.0]])
+    each = np.empty((copies, 4))
+    for d in range(copies):
+        problem = make_problem(np.full((1, 1), count))
+        state = make_state(
+            problem, 4, S=np.eye(3), beta_T=padded(beta_T, np.float32), eta=np.zeros((1, 4))
+        )
+        each[d] = documents.draw_documents(problem, state, np.random.default_rng(d)).counts[0, :4]
+    assert_allclose(each.sum(1), count, rtol=1e-6)
+    assert not each[:, 3].any()
+    sd = np.sqrt(count * beta_T[0] * (1 - beta_T[0]))[:3]
+    z = (each[:, :3] - count * beta_T[0, :3]) / sd
+    rounded = 6e-8 * count / sd  # counts are added up in single precision
+    assert (np.abs(z.mean(0)) < 4.5 / np.sqrt(copies) + rounded).all()
+    assert_allclose(z.var(0), 1.0, atol=0.35)
 
 
 def test_words_too_rare_for_single_precision():

@@ -1,17 +1,27 @@
 """Checks of what users pass in. Each message says what was expected, what arrived, what to do."""
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from gptm._basics.errors import ArgumentError, Message
+from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.types import Array
+
+# Of positive parameters: their squares, and products of some of them, are still numbers.
+SMALLEST, LARGEST = 1e-30, 1e30
+POSITIVE = f"a positive number from {SMALLEST:g} to {LARGEST:g}"
 
 
 def is_real(value: Any) -> bool:
     """Whether a value is a number, Python's or numpy's; truth values are none."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def is_positive(value: Any) -> bool:
+    """Whether a value is a positive number that can be reckoned with."""
+    return is_real(value) and SMALLEST <= value <= LARGEST
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
@@ -21,13 +31,34 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ArgumentError(name, f"must be one of {options}", value)
 
 
-def check_number(name: str, value: Any, *, least: float, integer: bool = False) -> None:
-    """A parameter that must be a number, at least `least`."""
+def check_text(texts: Iterable[Any], what: str) -> None:
+    """Texts that a file can hold: no half of a surrogate pair, which damaged files leave behind.
+
+    Examples
+    --------
+    >>> check_text(["tea", "caf\u00e9"], "a word")
+    """
+    for text in texts:
+        try:
+            str(text).encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{what} must be valid Unicode; got {text!a}, whose character {error.start} is half of a "
+                "surrogate pair. Read the text again with its own encoding, or take such characters out: "
+                "text.encode('utf-8', 'ignore').decode()."
+            ) from error
+
+
+def check_number(
+    name: str, value: Any, *, least: float, most: float = np.inf, integer: bool = False
+) -> None:
+    """A parameter that must be a number, at least `least` and at most `most`."""
     kind: Any = (int, np.integer) if integer else (int, float, np.integer, np.floating)
     wrong_kind = not isinstance(value, kind) or isinstance(value, bool)
-    if wrong_kind or not np.isfinite(value) or value < least:
+    if wrong_kind or not np.isfinite(value) or not least <= value <= most:
         expected = "an integer" if integer else "a number"
-        raise ArgumentError(name, f"must be {expected} of at least {least}", value)
+        limit = f" and at most {most:g}" if np.isfinite(most) else ""
+        raise ArgumentError(name, f"must be {expected} of at least {least}{limit}", value)
 
 
 def check_truth(name: str, value: Any) -> None:

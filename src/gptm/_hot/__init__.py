@@ -8,6 +8,7 @@ What other loops call is inlined (`forceinline`). Else a process that compiles t
 would run different copies of the same function, whose last bits differ.
 """
 
+from gptm._hot.binomials import binomial
 from gptm._hot.block_sweep import SweepScratch, sweep_block
 from gptm._hot.document_posterior import ANYTHING, NOWHERE, document_block, optimise_document
 from gptm._hot.first_guess import guess_document
@@ -54,6 +55,7 @@ __all__ = [
     "Vector",
     "add_expected_counts",
     "add_rows",
+    "binomial",
     "cholesky",
     "choose",
     "document_block",

@@ -152,7 +152,8 @@ def step_along(
     norms, norms_new = of_words[0, : counts.shape[0]], of_words[1, : counts.shape[0]]
     towards, along, curved = dot(x, n), dot(x, pull), dot(x, Px)
     rounding = 1e-15 * N
-    step = 1.0
+    # Of a positive definite P: where N is huge, the direction may be rounding and nothing else.
+    step = 1.0 if curved >= 0.0 else 0.0
     while step > _SHORTEST:
         for i in range(0, lam.shape[0], LANES):
             put(there, i, get(lam, i) + get(x, i) * step)

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
+from gptm._hot.binomials import share_out
 from gptm._hot.compile_options import FAST, inlined
 from gptm._hot.lda_tokens import accumulate, locate
 from gptm._hot.random_keys import uniform
 from gptm._hot.simd import LANES, get, put, total
 
-MOST = 1000  # tokens that a cell of the counts is drawn as, at most; each stands for as many of a larger count
+ONE_BY_ONE = 1000  # tokens of a word in a document; of more, topics are drawn together
 _SMALL = 1e-30  # of a word's probability, below which single precision has too few digits
 _OVERFLOWS = 1e-200
 _IMPOSSIBLE = (
@@ -64,7 +65,10 @@ def draw_tokens(words, counts, eta, log_whole, e, beta_T, seed, weights, sums, n
         if product < _OVERFLOWS:
             fit += math.log(product)
             product = 1.0
-        draws = min(math.ceil(count), MOST)
+        if count > ONE_BY_ONE:
+            seed = share_out(seed, count, np.ceil(count), weights, n, tally[w])
+            continue
+        draws = math.ceil(count)
         share = count / max(draws, 1)
         for _ in range(draws):
             seed, u = uniform(seed)

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
 from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
@@ -92,6 +93,7 @@ class Corpus:
         self._given_metadata = as_frame(metadata, n)
         self._given_kinds = check_kinds(kinds)
         self._metadata: pd.DataFrame | None = None
+        check_text([] if self.vocabulary is None else self.vocabulary, "a word of the vocabulary")
         self.ids = None if ids is None else np.asarray(ids)
         if self.ids is not None:
             _check_ids(self.ids, n)

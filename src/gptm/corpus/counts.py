@@ -11,11 +11,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from gptm._basics.errors import InputError, Message, PythonOnly
+from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
 from gptm.corpus.corpus import Corpus
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.typed_columns import typed_frame
 
+MOST_TOKENS = 2.0**53
 _CHECKS: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": np.float64,
@@ -38,6 +40,7 @@ def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | No
             vocabulary = getattr(estimator, "feature_names_in_", None)
     except ValueError as error:
         raise InputError(f"{error}\n", _hint(str(error))) from error
+    check_text([] if vocabulary is None else vocabulary, "a word, as the name of a column of X,")
     # The training counts stay with the model, whatever becomes of the caller's.
     return _canonical(csr_matrix(counts, copy=True), own=True), vocabulary
 
@@ -128,12 +131,25 @@ def columns_of(kernel: Any) -> Collection[str] | None:
 
 def _canonical(counts: csr_matrix, own: bool) -> csr_matrix:
     """Sorted, without zeros and duplicates; in place if nobody else has it."""
+    _check_size(counts)
     if counts.has_canonical_format and counts.data.all():
         return counts
     counts = counts if own else counts.copy()
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts
+
+
+def _check_size(counts: csr_matrix) -> None:
+    """Not so many tokens that one more makes no difference."""
+    with np.errstate(over="ignore"):
+        total = counts.data.sum()
+    if total > MOST_TOKENS:
+        raise InputError(
+            f"the counts of X must sum to at most {MOST_TOKENS:.2g}, which numbers can count one by one; they sum to "
+            f"{total:.2g}, the largest is {counts.data.max():.2g}. Check for cells that are not counts, or divide all "
+            "counts by the same number."
+        )
 
 
 def _agree_on_vocabulary(estimator: Any, corpus: Corpus) -> None:

@@ -98,6 +98,8 @@ def as_dates(cells: Sequence[Any], forms: str) -> pd.Series:
     written = [
         None if is_missing(c) else str(c) if is_moment(c) else as_name(c).strip() for c in cells
     ]
+    # Broken Unicode is no date, and pandas cannot hold it; kernels refuse it where they read it.
+    written = [w and w.encode(errors="replace").decode() for w in written]
     values = pd.Series(written, dtype=object)
     if any(map(is_moment, cells)):
         forms = ISO

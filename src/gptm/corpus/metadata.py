@@ -12,6 +12,7 @@ import pandas as pd
 
 from gptm._basics.errors import Argument, InputError, PythonOnly
 from gptm._basics.types import Array
+from gptm._basics.validation import POSITIVE, check_text, is_positive
 from gptm.corpus.cells import as_name, is_missing, number_reader
 from gptm.corpus.dates import ISO, as_dates, find_forms
 from gptm.corpus.kinds import has_untyped_cells
@@ -47,7 +48,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             k: list(v) if isinstance(v, np.ndarray) and v.ndim > 1 else v
             for k, v in columns.items()
         }
-        frame = pd.DataFrame(columns) if columns else pd.DataFrame(index=range(n_documents))
+        frame = _framed(columns) if columns else pd.DataFrame(index=range(n_documents))
     elif hasattr(metadata, "to_dict") and hasattr(
         metadata, "columns"
     ):  # polars, without needing it
@@ -68,6 +69,15 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
         frame = frame.set_axis([_column_name(name) for name in frame.columns], axis=1)
     times = {name: _plain_times(frame[name]) for name in frame if _is_arrow_time(frame[name])}
     return frame.assign(**times) if times else frame
+
+
+def _framed(columns: dict[Any, Any]) -> pd.DataFrame:
+    try:
+        return pd.DataFrame(columns)
+    except UnicodeEncodeError:
+        for name, values in columns.items():
+            check_text((x for x in values if isinstance(x, str)), f"metadata column {name!r}")
+        raise
 
 
 def _check_listed(name: Any, values: Any) -> None:
@@ -368,9 +378,9 @@ def parse_days(period: Any, name: str = "period", owner: Any = None) -> float:
     else:
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([hdwmy])\s*", str(period).lower())
         days = float(match[1]) * _DAYS[match[2]] if match else np.nan
-    if not (np.isfinite(days) and days > 0):
+    if not is_positive(days):
         raise ValueError(
-            f"{name} must be a positive number in the column's units, or for dates a length of time such as '1y', "
+            f"{name} must be {POSITIVE} in the column's units, or for dates a length of time such as '1y', "
             f"'1m', '1w', '1d', '12h' or pd.Timedelta(days=1); got {period!r}{f' in {owner!r}' if owner else ''}."
         )
     return days

@@ -58,8 +58,8 @@ def read_settings(
             numbers = ", ".join(f"{len(value)} of {key!r}" for key, value in rows.items())
             raise ArgumentError(name, expected, Message(numbers or "none"))
         n = lengths.pop()
-        settings = pd.DataFrame(
-            {key: value * n if len(value) == 1 else value for key, value in rows.items()}
+        settings = _table(
+            {key: value * n if len(value) == 1 else value for key, value in rows.items()}, n
         )
     elif len(columns) > 1:
         raise ArgumentError(
@@ -67,7 +67,8 @@ def read_settings(
             f"must be a dict or a DataFrame with all columns that {bound.kernel!r} reads: {named}",
         )
     else:
-        settings = pd.DataFrame({columns[0]: _listed(values)})
+        listed = _listed(values)
+        settings = _table({columns[0]: listed}, len(listed))
     settings = settings if beside is None else _completed(settings, beside)
     absent = ", ".join(repr(column) for column in columns if column not in settings)
     if absent:
@@ -77,6 +78,12 @@ def read_settings(
             PythonOnly(" Pass None for a value that you do not know."),
         )
     return settings
+
+
+def _table(columns: dict[str, list[Any]], n: int) -> pd.DataFrame:
+    frame = as_frame(columns, n)
+    assert frame is not None
+    return frame
 
 
 def _completed(versus: pd.DataFrame, settings: pd.DataFrame) -> pd.DataFrame:

@@ -33,6 +33,11 @@ def check_explainable(fitted: Fitted) -> None:
             Argument("metadata", ...),
             ".",
         )
+    if not fitted.bound.mean_diagonal() > 0:
+        raise InputError(
+            f"the kernel {fitted.kernel!r} is zero for all training documents, so its terms have no effects to show. "
+            "Check that its columns vary."
+        )
     if fitted.K < 2:
         raise ValueError(
             "effects compare topics, and this model has only one. Fit two topics or more."

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dsygvd, dtrtri
 
+from gptm._basics.errors import Argument, InputError
 from gptm._basics.types import Array
 from gptm.operators import Operator, View
 
@@ -47,7 +48,14 @@ def diagonalise(Sigma: Array, B: Array) -> Basis:
         L, failed = dpotrf(Sigma, lower=True)
         b, T = np.zeros(len(B)), dtrtri(L, lower=True)[0].T
     if failed or not np.isfinite(B + Sigma).all():
-        raise np.linalg.LinAlgError("the topic covariance must be finite and positive definite")
+        raise InputError(
+            "the topic covariance must stay positive definite, but it became singular: topics vary far less in some "
+            "directions than in others, as where documents have very many tokens or are all alike. Pass ",
+            Argument("inference", "sampling"),
+            " or ",
+            Argument("topic_covariance", "identity"),
+            ", fit fewer topics, or divide all counts by the same number.",
+        )
     return Basis(np.ascontiguousarray(T), T.T @ Sigma, np.maximum(b, 0.0))
 
 

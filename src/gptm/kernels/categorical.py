@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._basics.types import Array
+from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import column, level_names
 from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn, packed, unpacked
@@ -59,6 +60,7 @@ class Categorical(Kernel):
         levels = sorted({name for name in names if name is not None})
         if not levels:
             raise nothing_to_learn(self, f"every value of {self.column!r} is missing")
+        check_text(levels, f"a level of {self.column!r}")
         codes = codes_of(names, levels)
         warn_useless(self, codes, len(levels), f"value in {self.column!r}")
         return CategoricalBound(self, levels, codes)

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, issparse
 
+from gptm._basics.errors import InputError
 from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
+from gptm._basics.validation import POSITIVE, is_positive
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import RENUMBERED, column, level_names, link_lists
 from gptm.kernels.bound import Documents, nothing_to_learn, packed, unpacked
@@ -327,6 +329,11 @@ def _checked(adjacency: Any) -> csr_matrix:
         raise ValueError(f"adjacency must be square; got shape {matrix.shape}.")
     if not (np.isfinite(matrix.data).all() and (matrix.data >= 0).all()):
         raise ValueError("adjacency must hold weights that are finite and not negative.")
+    largest = float(matrix.data.max(initial=0.0))
+    if largest > 0 and not is_positive(largest):
+        raise InputError(
+            f"the largest weight of adjacency must be {POSITIVE}; got {largest:g}. Divide all weights by it."
+        )
     return matrix
 
 

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.gaussian_process import kernels as gp
 
+from gptm._basics.errors import InputError
+from gptm._basics.validation import POSITIVE, is_positive
 from gptm.kernels.bound import BoundKernel, Documents
 from gptm.kernels.composite_bounds import Composition, ProductBound, ScaledBound, SumBound
 from gptm.kernels.description import Description, split_params
@@ -91,6 +93,8 @@ class Kernel(Description, ABC):
             scales = [part.scale for part in (self, other) if isinstance(part, Scaled)]
             return Scaled(float(np.prod(scales)), Product(*inside)) if scales else Product(*inside)
         if isinstance(other, int | float | np.number):
+            if not is_positive(other):
+                raise InputError(f"a kernel can be multiplied by {POSITIVE} only; got {other!r}.")
             if isinstance(self, Scaled):  # one number for both, so that the term keeps its name
                 return Scaled(float(other) * self.scale, self.kernel)
             return Scaled(float(other), self)

@@ -6,10 +6,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
+from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.prose import listed
 from gptm._basics.sparse_arrays import from_sparse_arrays, sparse_arrays
 from gptm._basics.types import Array
-from gptm._basics.validation import check_choice, check_number, is_real
+from gptm._basics.validation import POSITIVE, check_choice, check_number, is_positive
 from gptm.corpus.metadata import column, is_missing, read_points, vectors
 from gptm.kernels.bound import Documents, nothing_to_learn
 from gptm.kernels.neighbor_search import nearest
@@ -91,8 +92,9 @@ class NearestNeighbors(NetworkKernel):
         check_number("n_neighbors", self.n_neighbors, least=1, integer=True)
         check_choice("weighting", self.weighting, ("tfidf", "counts"))
         given = self.bandwidth
-        if given is not None and not (is_real(given) and 0 < given < np.inf):
-            raise ValueError(f"bandwidth must be a positive number; got {given!r} in {self!r}.")
+        if given is not None and not is_positive(given):
+            got = Message(f"{given!r} in {self!r}")
+            raise ArgumentError("bandwidth", f"must be {POSITIVE}", got)
         if self.on is None:
             return self._bind_words(documents)
         return self._bind_columns(documents)

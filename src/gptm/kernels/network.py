@@ -10,9 +10,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.memory import check_square
 from gptm._basics.types import Array
-from gptm._basics.validation import check_choice, is_real
+from gptm._basics.validation import POSITIVE, check_choice, is_positive, is_real
 from gptm.kernels.bound import BoundKernel, Learnable
 from gptm.kernels.kernel import Kernel
 from gptm.operators import EXACT, Network, Placement, Sparse, Structure, Tangent
@@ -270,8 +271,8 @@ def check_form(kernel: Any) -> None:
         value = getattr(kernel, name)
         if value is None and name in ("kappa", "diagonal"):
             continue
-        if not (is_real(value) and 0 < value < np.inf):
-            raise ValueError(f"{name} must be a positive number; got {value!r} in {kernel!r}.")
+        if not is_positive(value):
+            raise ArgumentError(name, f"must be {POSITIVE}", Message(f"{value!r} in {kernel!r}"))
     if not is_real(kernel.nu) or kernel.nu not in (1, 2, 3, 4):
         raise ValueError(f"nu must be 1, 2, 3 or 4; got {kernel.nu!r} in {kernel!r}.")
 

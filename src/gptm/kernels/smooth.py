@@ -14,7 +14,7 @@ from sklearn.gaussian_process import kernels as gp
 
 from gptm._basics.prose import duration, listed, readable
 from gptm._basics.types import Array
-from gptm._basics.validation import is_real
+from gptm._basics.validation import POSITIVE, is_positive, is_real
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import is_duration, parse_days, read_points
 from gptm.kernels.bound import Documents, Learnable, nothing_to_learn
@@ -419,8 +419,8 @@ class Periodic(_ColumnKernel):
 
     def covariance(self) -> "_OnCircles":
         given = 1.0 if self.length_scale is None else self.length_scale
-        if not (is_real(given) and 0 < given < np.inf):
-            raise ValueError(f"length_scale must be positive; got {given!r} in {self!r}.")
+        if not is_positive(given):
+            raise ValueError(f"length_scale must be {POSITIVE}; got {given!r} in {self!r}.")
         return _OnCircles(parse_days(self.period, owner=self), float(given))
 
 

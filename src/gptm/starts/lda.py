@@ -23,6 +23,9 @@ SPREAD = 1.0  # added to the counts of a document's topics before their logarith
 # few (measured), within limits; the upper one bounds the work for a count of a million.
 CAP = 0.01
 CAPS = (1_000, 10_000)
+# Tokens of all cells together, at most, and for each cell: so much is enough to start from, however large counts are.
+ENOUGH = 400_000
+ENOUGH_PER_CELL = 32
 MAX_SHARDS = 8
 MIN_SHARD = 20_000  # tokens
 _TOKENS = 50_000  # looked at together
@@ -187,9 +190,16 @@ class LdaRun:
 
 
 def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Document and word of every token; a cell counts at least one token and at most `CAP` of all."""
+    """Document and word of every token; a cell counts at least one token and at most `CAP` of all.
+
+    Where counts are large, all of them are made smaller alike: time follows the number of cells, not of tokens.
+    """
     most = np.clip(CAP * counts.sum(), *CAPS)
-    repeats = np.clip(np.rint(counts.data), 1, most).astype(np.int64)
+    sizes = np.minimum(np.rint(counts.data), np.floor(most))
+    enough = max(ENOUGH, ENOUGH_PER_CELL * counts.nnz)
+    if sizes.sum() > enough:
+        sizes *= enough / sizes.sum()
+    repeats = np.maximum(np.rint(sizes), 1).astype(np.int64)
     docs = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     return np.repeat(docs, repeats).astype(np.int32), np.repeat(counts.indices, repeats)
 

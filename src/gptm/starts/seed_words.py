@@ -22,9 +22,10 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number
+from gptm._basics.validation import check_number, check_text
 from gptm._basics.warnings import warn
 
+HEAVIEST = 1e6  # seed_weight: beyond, nothing else is left of a topic, and sums overflow
 MOST = 0.02  # of an average topic: what a seed word is taken to make up, at most
 _FLOOR = 1e-12  # of a word's probability, so that one word does not decide alone
 _SHOWN = 10  # words that a message lists
@@ -50,7 +51,7 @@ def read_seeds(
     words weigh little. Frequent ones need little help, and with as much they would fill the topic: they count as if
     they were `MOST` of the words of an average topic.
     """
-    check_number("seed_weight", seed_weight, least=0.0)
+    check_number("seed_weight", seed_weight, least=0.0, most=HEAVIEST)
     if seed_words is None:
         return Seeds(None, None)
     V, K = counts.shape[1], n_components
@@ -94,6 +95,7 @@ def _places(seed_words: Any, n_components: int) -> dict[Any, int]:
         if not isinstance(topic, str) and not (whole and 0 <= topic < n_components):
             expected = f"must give each topic as a number from 0 to {n_components - 1}, or a name"
             raise ArgumentError("seed_words", expected, topic)
+    check_text(seed_words, "the name of a topic in seed_words")
     taken = {int(topic) for topic in seed_words if not isinstance(topic, str)}
     free = (place for place in range(n_components) if place not in taken)
     return {topic: next(free) if isinstance(topic, str) else int(topic) for topic in seed_words}

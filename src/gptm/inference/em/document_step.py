@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_matrix
 
 from gptm import _hot
+from gptm._basics.errors import Argument, InputError, PythonOnly
 from gptm._basics.parallel import BLOCK, blocks, even_blocks, ordered_map, shards
 from gptm._basics.types import Array
 from gptm.inference.quadrature import RULES
@@ -21,6 +22,7 @@ from gptm.inference.quadrature import RULES
 # as take about the memory of the posterior.
 FEW_SHARDS, MANY_SHARDS = 8, 32
 MIN_SHARD = 8192  # distinct words
+LONGEST = 1e11  # tokens of a document (measured: some of ten times as many never settle)
 
 
 class Prior(NamedTuple):
@@ -99,6 +101,7 @@ class Batch(NamedTuple):
     ) -> "Batch":
         n, K = prior.mean.shape
         assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
+        _check_lengths(counts)
         if prior.weight.ndim == 1:
             weight, (P, resolvents) = np.empty((0, K)), _shared_precision(prior)
         else:
@@ -154,6 +157,23 @@ class Batch(NamedTuple):
             terms,
             expected,
             scratch,
+        )
+
+
+def _check_lengths(counts: csr_matrix) -> None:
+    """An error for documents so long that rounding hides where their optimum is."""
+    if counts.data.sum() <= LONGEST:  # of all together, which is quick
+        return
+    lengths = np.asarray(counts.sum(1)).ravel()
+    if lengths.max() > LONGEST:
+        raise InputError(
+            f"variational inference takes documents of at most {LONGEST:g} tokens; document {lengths.argmax()} has "
+            f"{lengths.max():.3g}. Divide all counts by the same number, or fit with ",
+            Argument("inference", "sampling"),
+            " and ",
+            Argument("init", "gibbs"),
+            PythonOnly(", and transform with doc_points above 0"),
+            ".",
         )
 
 
