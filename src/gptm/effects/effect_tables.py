@@ -126,8 +126,9 @@ def _ask(bound: BoundKernel, label: str, at: Any, versus: Any, n_points: int) ->
 
 
 def _explanation(fitted: Fitted) -> Explanation:
-    assert fitted.draws is not None
-    return Explanation(fitted.bound, fitted.draws)
+    draws = fitted.draws if fitted.origin is None else fitted.origin.fitted.draws
+    assert draws is not None
+    return Explanation(fitted.bound, draws, fitted.origin)
 
 
 def _term_number(kernel: Kernel, term: str | int | None) -> int:
