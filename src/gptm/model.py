@@ -476,10 +476,10 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            Columns term, topic ("all", or a topic's number), share, low, high. The last term is "unexplained": what
-            documents have for themselves. The shares of one topic sum to one: they are posterior means, and low and
-            high quantiles, of Cov(term, kernel) / Var(logits). Terms that go together share what they explain; one
-            that goes against the others may have a share below zero.
+            Columns term, topic ("all", or a topic's number), topic_name if topics have names, share, low, high. The
+            last term is "unexplained": what documents have for themselves. The shares of one topic sum to one: they
+            are posterior means, and low and high quantiles, of Cov(term, kernel) / Var(logits). Terms that go
+            together share what they explain; one that goes against the others may have a share below zero.
 
         Examples
         --------
@@ -527,18 +527,20 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            One row per topic and setting: term, topic, the columns of the setting (or `document`, a position; a name
-            that is taken gets "_at" behind it), then contrast, contrast_low, contrast_high: the term's part of the
-            topic's logit, relative to the mean of all topics and to the average training document; and share,
-            share_low, share_high: the mean proportion of the topic among documents at this setting, each of which
-            counts the same, with other columns as they are over all training documents. Shares of all topics at a
-            setting sum to one.
+            One row per topic and setting: term, topic, topic_name if topics have names, the columns of the setting
+            (or `document`, a position; a name that is taken gets "_at" behind it), then contrast, contrast_low,
+            contrast_high: the term's part of the topic's logit, relative to the mean of all topics and to the average
+            training document; and share, share_low, share_high: the mean proportion of the topic among documents at
+            this setting, each of which counts the same, with other columns as they are over all training documents.
+            Shares of all topics at a setting sum to one.
 
         Notes
         -----
         Values are means, bands quantiles, over draws of the posterior, in which topics, documents and covariances
         vary together; the kernel's length-scales and weights are held at their estimates. A model that was fitted
-        without draws ("variational", "map") gets a short chain from its fit when first asked.
+        without draws ("variational", "map") gets a short chain from its fit when first asked. The shares of a merged
+        topic are the sums of its parts' shares in each draw; its contrast is the mean of their contrasts, weighted by
+        their shares over all training documents.
 
         Examples
         --------
@@ -890,7 +892,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         DataFrame
             Largest share first, with the columns position, in the training data, and share; with a corpus also id
-            and text, its first 200 characters.
+            and text, its first 200 characters; and topic_name if the topic has a name.
 
         Examples
         --------
@@ -960,8 +962,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         networkx.Graph
-            Nodes are the topics' numbers with the attributes label, the most probable words, and share; edges have
-            the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or igraph.
+            Nodes are the topics' numbers with the attributes label, the name or the most probable words, and share;
+            edges have the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or igraph.
 
         Examples
         --------
@@ -1024,7 +1026,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         DataFrame
             With the columns document, topic and share, where document is the position in the training data; or topic,
-            word and probability. Ready for `groupby`, `pivot`, seaborn or ggplot.
+            word and probability; and topic_name if topics have names. Ready for `groupby`, `pivot`, seaborn or
+            ggplot.
 
         Examples
         --------

@@ -13,12 +13,13 @@ from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
 from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
 from gptm.operators import Placement
-from gptm.tables import topic_numbers
+from gptm.tables import named_topics, topic_numbers
 
 UNEXPLAINED = "unexplained"
 _RESULTS = [
     "term",
     "topic",
+    "topic_name",
     *(f"{name}{end}" for name in ("contrast", "share") for end in ("", "_low", "_high")),
 ]
 
@@ -56,7 +57,7 @@ def variance_table(fitted: Fitted, level: float) -> pd.DataFrame:
         for topic in (K, *range(K))
         for position, label in enumerate(labels)
     ]
-    return pd.DataFrame(rows)
+    return named_topics(pd.DataFrame(rows), fitted)
 
 
 def effects_table(
@@ -89,7 +90,7 @@ def effects_table(
             table[f"{name}_low"] = band.low[:, k]
             table[f"{name}_high"] = band.high[:, k]
         tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    return named_topics(pd.concat(tables, ignore_index=True), fitted)
 
 
 class _Question(NamedTuple):

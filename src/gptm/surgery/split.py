@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import ArgumentError, InputError, PythonOnly
 from gptm._basics.parallel import blocks
+from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.fitted import TINY, Fitted, Origin
@@ -130,7 +131,8 @@ def divided(fitted: Fitted, division: Division, refitted: Fitted) -> Fitted:
     new_names = [None if old_name is None else f"{old_name} {part + 1}" for part in range(n)]
     names[topic : topic + 1] = new_names
     refitted = replace(refitted, coherence=topic_coherence(refitted), vocabulary=fitted.vocabulary)
-    done = f"Split topic {shown(fitted, [topic])} into topics {topic} to {topic + n - 1}, and fitted again."
+    parts = listed(range(topic, topic + n))
+    done = f"Split topic {shown(fitted, [topic])} into topics {parts}, and fitted again."
     return replace(
         regroup(refitted, division.members),
         topic_names=names if any(names) else None,

@@ -79,15 +79,18 @@ def _alike_any(word: str, others: list[str]) -> bool:
 
 
 def _alike(a: str, b: str) -> bool:
-    """Whether two words are forms of one, or one is a word of the other.
+    """Whether two words or phrases have a word in common, in the same or another form.
 
-    >>> _alike("tax", "taxes"), _alike("tax", "income tax"), _alike("war", "warsaw pact")
-    (True, True, False)
+    >>> _alike("taxes", "income tax"), _alike("war", "warsaw pact")
+    (True, False)
     """
+    return any(_same_word(one, other) for one in a.split() for other in b.split())
+
+
+def _same_word(a: str, b: str) -> bool:
     short, long = sorted((a, b), key=len)
-    return (
-        long.startswith(short) and len(long) - len(short) <= _ENDING and len(short) >= _ENDING
-    ) or short in long.split()
+    ending = len(long) - len(short)
+    return a == b or (long.startswith(short) and ending <= _ENDING <= len(short))
 
 
 def _numbered(names: Sequence[str | None]) -> list[Any]:
