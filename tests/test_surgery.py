@@ -380,6 +380,19 @@ def test_settings_for_the_old_topics_are_left_out():
     model.reorder_topics([2, 1, 0]).fit(X)
 
 
+def test_topics_can_be_restored(model, tmp_path):
+    named = model.name_topics({0: "first", 1: "second"})
+    changed = named.merge_topics([1, 3]).drop_topics(2).reorder_topics(by="share")
+    changed.save(tmp_path / "m.gptm")
+    for one in (changed, gptm.load(tmp_path / "m.gptm")):
+        back = one.restore_topics()
+        assert back.topic_names_ == ["first", None, None, None, None]
+        assert back.n_components == K
+        assert_array_equal(back.transform(CORPUS), model.transform(CORPUS))
+        assert back.history_[-1] == "Restored the topics of the fit."
+    assert model.restore_topics().history_ == []
+
+
 # Splitting
 
 

@@ -798,6 +798,27 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         model._conclude(fitted.reason, progress)
         return model
 
+    def restore_topics(self) -> Self:
+        """A new model with the topics of the fit: what was merged, dropped or reordered since then is undone.
+
+        Topics that were not merged keep their names. After `split_topic` these are the topics of the new fit.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import CTM
+        >>> X = np.random.default_rng(0).poisson(2.0, size=(30, 6))
+        >>> model = CTM(4, random_state=0).fit(X)
+        >>> bool((model.reduce_to(2).restore_topics().components_ == model.components_).all())
+        True
+        """
+        return self._edited(topic_edits.restore_topics(self._with_proportions()))
+
     def topic_hierarchy(
         self, n_words: int = 5, *, feature_names: Sequence[str] | None = None
     ) -> pd.DataFrame:

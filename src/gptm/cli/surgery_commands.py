@@ -1,4 +1,4 @@
-"""Changes to the topics of a model's file: `gptm name`, `merge`, `drop`, `reorder`, `reduce`, `split`."""
+"""Changes to the topics of a model's file: `gptm name`, `merge`, `drop`, `reorder`, `reduce`, `split`, `restore`."""
 
 import sys
 import tempfile
@@ -147,6 +147,11 @@ def split(
         return divided.set_params(random_state=seed, callback=callback)
 
     _change(session, model, output, change)
+
+
+def restore(session: Session, model: o.Model, output: Output = None) -> None:
+    """Bring back the topics of the fit: undo what was merged, dropped or reordered."""
+    _change(session, model, output, lambda fitted, corpus: fitted.restore_topics())
 
 
 def _change(session: Session, model: str, output: str | None, change: Change) -> None:

@@ -86,6 +86,21 @@ def reduce_to(fitted: Fitted, n: int) -> Fitted:
     return _grouped(fitted, groups, names, f"Reduced to {n} topics: merged {'; '.join(done)}.")
 
 
+def restore_topics(fitted: Fitted) -> Fitted:
+    """With the topics that inference found; names of those that are whole stay."""
+    if fitted.origin is None:
+        return fitted
+    names: Names = [None] * fitted.origin.fitted.K
+    for name, group in zip(names_of(fitted), fitted.origin.members, strict=True):
+        if len(group) == 1:
+            names[group[0]] = name
+    return replace(
+        fitted.origin.fitted,
+        topic_names=_or_none(names),
+        history=(*fitted.history, "Restored the topics of the fit."),
+    )
+
+
 def _grouped(
     fitted: Fitted, groups: list[list[int]], names: Mapping[int, str | None], done: str
 ) -> Fitted:
