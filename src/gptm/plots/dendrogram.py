@@ -59,9 +59,7 @@ def plot_hierarchy(
         above_threshold_color=COLORS[0],
     )
     tidy(ax, "x")
-    ax.invert_xaxis()
     ax.set_xlim(0.0, 1.0)
-    ax.yaxis.tick_left()
     ax.tick_params(axis="y", labelsize=SMALL, length=0)
     ax.set_xlabel("distance between the topics' words")
     return ax
