@@ -791,11 +791,13 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             assert start.counts is not None
             problem = self._problem(start.counts, start.bound, None, hold_kernel=True)
             starts = [resume(problem, start, start.K)]
-            refitted = self._infer(problem, starts, progress)
+            refitted = self._edited(start)._infer(
+                problem, starts, progress, self.random_state, None
+            )
             theta = training_proportions(refitted, self._effort)
             fitted = divided(fitted, division, replace(refitted, doc_topics=theta))
         model = self._edited(fitted)
-        model._conclude(fitted.reason, progress)
+        model._conclude(fitted, progress, None)
         return model
 
     def restore_topics(self) -> Self:

@@ -130,7 +130,13 @@ def divided(fitted: Fitted, division: Division, refitted: Fitted) -> Fitted:
     old_name = names[topic]
     new_names = [None if old_name is None else f"{old_name} {part + 1}" for part in range(n)]
     names[topic : topic + 1] = new_names
-    refitted = replace(refitted, coherence=topic_coherence(refitted), vocabulary=fitted.vocabulary)
+    refitted = replace(
+        refitted,
+        coherence=topic_coherence(refitted),
+        vocabulary=fitted.vocabulary,
+        words=fitted.words,
+        kinds=fitted.kinds,
+    )
     parts = listed(range(topic, topic + n))
     done = f"Split topic {shown(fitted, [topic])} into topics {parts}, and fitted again."
     return replace(
