@@ -1282,3 +1282,78 @@ def test_json_of_anything():
 def test_python_dash_m_and_the_script_are_the_same():
     assert run("--version").stdout.strip() == f"gptm {gptm.__version__}".encode()
     assert Path(gptm.__file__).with_name("__main__.py").exists()
+
+
+# Changes to the topics
+
+
+@pytest.fixture
+def four_topics(csv, tmp_path):
+    path = tmp_path / "four.gptm"
+    ok("fit", csv, "--topics", "4", "--max-iter", "20", "--kernel", "matern(date)", "-o", path)
+    return path
+
+
+def test_topics_are_changed_on_files(four_topics, tmp_path):
+    other = tmp_path / "other.gptm"
+    result = ok("name", four_topics, "3=hot leaves", "1=beans", "-o", other)
+    assert "Named topic 3 'hot leaves' and topic 1 'beans'." in result.stderr
+    assert gptm.load(four_topics).topic_names_ is None
+    assert "hot leaves: " in ok("topics", other).stdout
+    result = ok("merge", other, "beans", "0", "--json")
+    answer = json.loads(result.stdout)
+    assert answer["done"] == ["Merged topics 0 and 1 (beans) into topic 0 (beans)."]
+    assert [row["name"] for row in answer["topics"]] == ["beans", "", "hot leaves"]
+    ok("drop", other, "hot leaves")
+    ok("reorder", other, "1", "beans")
+    changed = gptm.load(other)
+    assert changed.topic_names_ == [None, "beans"]
+    assert len(changed.history_) == 4
+    assert json.loads(ok("info", other, "--json").stdout)["history"] == changed.history_
+    before, after = load_attached(four_topics), load_attached(other)
+    assert after.corpus.shape == before.corpus.shape
+    assert after.texts == before.texts
+    assert (after.words, after.reading) == (before.words, before.reading)
+    assert not np.isnan(changed.fitted_.coherence).any()
+    assert changed.n_jobs == gptm.load(four_topics).n_jobs
+
+
+def test_splitting_reducing_and_ordering_files(four_topics, tmp_path, csv):
+    other = tmp_path / "other.gptm"
+    ok("reduce", four_topics, "2", "-o", other)
+    ok("reorder", other, "--by-share")
+    ok("name", other, "--auto", "1=second")
+    named = gptm.load(other)
+    assert named.topic_names_[1] == "second"
+    assert named.topic_names_[0]
+    header = ok("transform", other, csv).stdout.splitlines()[0]
+    assert header.startswith("id,")
+    assert header.endswith(",second")
+    result = invoke("split", other, "second")
+    assert result.exit_code == 2
+    assert "give --output a new file" in result.stderr
+    split = tmp_path / "split.gptm"
+    ok("split", other, "second", "3", "-o", split)
+    assert gptm.load(split).topic_names_[1:] == ["second 1", "second 2", "second 3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["name", "3"], "expects TOPIC=NAME"),
+        (["name"], "expects TOPIC=NAME"),
+        (["name", "9=oil"], "must be a number from 0 to 3"),
+        (["name", "1=a", "2=a"], "'a' twice"),
+        (["merge", "1"], "two or more topics"),
+        (["drop", "0", "1", "2", "3"], "must leave one"),
+        (["reorder", "0", "1"], "must list each of the 4 topics once"),
+        (["reorder"], "expects all topics"),
+        (["reduce", "9"], "must be at most 4"),
+    ],
+)
+def test_what_cannot_be_done_to_topics(four_topics, arguments, said):
+    command, *rest = arguments
+    result = invoke(command, four_topics, *rest)
+    assert result.exit_code in (1, 2)
+    assert said in " ".join(result.stderr.split())
+    assert gptm.load(four_topics).history_ == []

@@ -118,6 +118,7 @@ LAYERS = (
     ("starts", "prediction"),
     ("tables",),
     ("effects",),
+    ("surgery",),
     ("interop", "storage"),
     ("model",),
     ("plots",),

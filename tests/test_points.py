@@ -438,11 +438,13 @@ def test_score_is_zero_at_the_mode(form, seed):
     assert_allclose(np.triu(U)[:5, :5], wanted, rtol=1e-2, atol=1e-2)
 
 
-def run_block(documents, form, n_points=16):
+def run_block(documents, form, n_points=16, groups=()):
     """`weigh_block` of all documents."""
     n, K = documents.prior.mean.shape
-    nodes, none = sobol_normals(K, n_points), np.empty((1, n, K))
-    out = _hot.PointsOut(*np.empty((4, n, K)), np.empty(n), none)
+    n_shares = max(groups) + 1 if groups else K
+    nodes, none = sobol_normals(K, n_points), np.empty((1, n, n_shares))
+    logits = np.empty((2, 0 if groups else n, K))
+    out = _hot.PointsOut(*np.empty((2, n, n_shares)), *logits, np.empty(n), none)
     form_of(_hot.weigh_block, form)(
         documents.counts.indptr,
         documents.counts.indices,
@@ -454,6 +456,7 @@ def run_block(documents, form, n_points=16):
         *nodes,
         n_points,
         np.array([0.5]),
+        np.asarray(groups, dtype=np.int64),
         out,
         _hot.PointsScratch.of(K, 40, n_points),
     )

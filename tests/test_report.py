@@ -146,6 +146,7 @@ def test_the_data_are_json(data):
         "words",
         "documents",
         "correlations",
+        "tree",
         "effects",
         "variance",
     ]
@@ -229,6 +230,9 @@ def test_words_know_their_topics(data, model):
 
 def test_correlations_are_the_models(data, model):
     assert_allclose(data["correlations"]["matrix"], model.topic_correlations(), atol=6e-4)
+    tree = model.topic_hierarchy()
+    assert sorted(data["tree"]["order"]) == list(range(len(tree) + 1))
+    assert_allclose([join[2] for join in data["tree"]["joins"]], tree["distance"], atol=6e-4)
 
 
 def test_a_sample_of_documents_keeps_the_typical_ones(model, corpus):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gptm import corpus, files, kernels, metrics, plots, report
     from gptm.corpus import Corpus
     from gptm.model import CTM, GPTM, load
-    from gptm.selection import compare, cross_validate, search_components
+    from gptm.selection import align, compare, cross_validate, search_components
 
 __version__ = VERSION
 
@@ -20,6 +20,7 @@ __all__ = [
     "CTM",
     "GPTM",
     "Corpus",
+    "align",
     "compare",
     "corpus",
     "cross_validate",
@@ -36,6 +37,7 @@ _HOMES = {
     "CTM": "gptm.model",
     "Corpus": "gptm.corpus",
     "GPTM": "gptm.model",
+    "align": "gptm.selection",
     "compare": "gptm.selection",
     "cross_validate": "gptm.selection",
     "load": "gptm.model",

@@ -5,6 +5,7 @@ Inference returns it; prediction, effects, tables, other packages' forms and fil
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from gptm._basics.types import Array
 from gptm.corpus import Words
 from gptm.kernels import BoundKernel, Kernel
 from gptm.kernels.identity import NothingBound
+
+TINY = 1e-300  # no proportion at all
 
 Reason = Literal["converged", "max_iter", "callback", "interrupt"]
 
@@ -86,6 +89,10 @@ class Fitted:
     kinds: Mapping[str, str] = field(default_factory=dict)  # of the columns that the kernel reads
     topic_names: list[str | None] | None = None  # (K,) if some topics have names
 
+    # What users did to the topics
+    origin: "Origin | None" = None  # where topics were merged, dropped or reordered
+    history: tuple[str, ...] = ()  # sentences, oldest first
+
     def __post_init__(self) -> None:
         # The loops over documents read topics word by word, and need not copy them every time then.
         components = _hot.padded_rows(self.components.T)[:, : len(self.components)].T
@@ -124,3 +131,46 @@ class Fitted:
         if self.doc_topics is None:
             raise ValueError("the proportions of the training documents are not computed yet")
         return self.doc_topics
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The fit that topics were merged, dropped or reordered from, and which of its topics each topic is the sum of.
+
+    Proportions, shares and effects are those of that fit, added up; so they stay right however topics are grouped.
+    """
+
+    fitted: Fitted  # with the topics that inference found
+    members: tuple[tuple[int, ...], ...]  # (K,) numbers of those topics, each at most once
+
+    @property
+    def kept(self) -> list[int]:
+        """The topics of the fit that were not dropped, in their order there."""
+        return sorted(number for group in self.members for number in group)
+
+    @property
+    def drops(self) -> bool:
+        """Whether any topic of the fit was dropped."""
+        return len(self.kept) < self.fitted.K
+
+    @cached_property
+    def sums(self) -> Array:
+        """(topics of the fit, K) of zeros and ones: proportions there times this are those here."""
+        G = np.zeros((self.fitted.K, len(self.members)))
+        for topic, group in enumerate(self.members):
+            G[list(group), topic] = 1.0
+        return G
+
+    @cached_property
+    def means(self) -> Array:
+        """(topics of the fit, K) what part of each topic here comes from which topic there; columns sum to one."""
+        weighted = self.sums * np.maximum(self.fitted.proportions.mean(0), TINY)[:, None]
+        return np.asarray(weighted / weighted.sum(0))
+
+    def combined(self, proportions: Array) -> Array:
+        """(..., K) proportions of the topics here from those of the fit's topics; they sum to one."""
+        summed = proportions @ self.sums
+        if not self.drops:
+            return np.asarray(summed)
+        total = summed.sum(-1, keepdims=True)
+        return np.where(total > TINY, summed / np.maximum(total, TINY), 1.0 / len(self.members))

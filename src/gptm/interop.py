@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.validation import check_choice, check_number
 from gptm.fitted import Fitted
-from gptm.tables import correlations, list_words, topic_shares, word_names
+from gptm.tables import correlations, list_words, named_topics, topic_shares, word_names
 
 
 def topic_words(
@@ -38,13 +38,14 @@ def to_frame(
         values, value = fitted.components, "probability"
         labels = {"topic": np.arange(len(values)), "word": word_names(fitted, feature_names)}
     (row_label, rows), (column_label, columns) = labels.items()
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             row_label: np.repeat(rows, len(columns)),
             column_label: np.tile(columns, len(rows)),
             value: values.ravel(),
         }
     )
+    return named_topics(table, fitted)
 
 
 def to_octis(
@@ -123,8 +124,10 @@ def topic_graph(
     shares = topic_shares(fitted.proportions)
     correlation = correlations(fitted, of).to_numpy()
     graph = networkx.Graph()
-    for i, (words, share) in enumerate(zip(labels, shares, strict=True)):
-        graph.add_node(i, label=", ".join(words), share=float(share))  # GraphML takes plain numbers
+    names = fitted.topic_names or [None] * fitted.K
+    for i, (name, words, share) in enumerate(zip(names, labels, shares, strict=True)):
+        label = name or ", ".join(words)
+        graph.add_node(i, label=label, share=float(share))  # GraphML takes plain numbers
     for i, j in np.argwhere(np.triu(correlation >= threshold, 1)).tolist():
         graph.add_edge(i, j, weight=float(correlation[i, j]))
     return graph

@@ -66,6 +66,11 @@ from gptm.starts.seed_words import read_seeds
 from gptm.starts.start import make_starts
 from gptm.storage import Stored, read_model, write_model
 from gptm.storage.checkpoint_file import CheckpointFile, Work, seconds
+from gptm.surgery import topic_edits
+from gptm.surgery.hierarchy import hierarchy_table
+from gptm.surgery.regroup import regroup, with_counts
+from gptm.surgery.split import divide, divided
+from gptm.surgery.topic_labels import Namer, names_by, own_names
 
 SCORE_SEED = 0  # of the split into observed and held-out words
 EM_ITERATIONS = 200  # of EM where `max_iter` is None
@@ -134,7 +139,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     components_, topic_covariance_, mean_, doc_topics_, doc_logits_, doc_variance_, bound_, n_iter_, converged_,
-    stop_reason_, diagnostics_, topic_names_
+    stop_reason_, diagnostics_, topic_names_, history_
         As in `CTM`.
     kernel_ : Kernel or None
         The kernel with its learnt parameters, scaled to a mean variance of one.
@@ -235,6 +240,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     converged_ = FromFit(lambda fitted: fitted.reason == "converged")
     diagnostics_ = FromFit(lambda fitted: fitted.diagnostics)
     topic_names_ = FromFit(lambda fitted: fitted.topic_names)
+    history_ = FromFit(lambda fitted: list(fitted.history))
     n_features_in_ = FromFit(lambda fitted: fitted.components.shape[1])
     feature_names_in_ = FromFit(_vocabulary)
 
@@ -469,9 +475,10 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            Columns term, topic ("all", or a topic's number), share, low, high. The last term is "unexplained": the
-            documents' own variation. A share is the posterior mean of Cov(term, kernel) / Var(logits), low and high
-            are its quantiles. The shares of one topic sum to one. Correlated terms divide what they explain between
+            Columns term, topic ("all", or a topic's number), topic_name if topics have names, share, low, high. The
+            last term is "unexplained": the documents' own variation. A share is the posterior mean of
+            Cov(term, kernel) / Var(logits), low and high are its quantiles. The shares of one topic sum to one.
+            Correlated terms divide what they explain between
             them; a term that works against the others may have a negative share.
 
         Examples
@@ -506,7 +513,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         term : str or int, optional
             One of `terms_`, its number, or a column that it reads. Not needed if there is only one term.
         topic : int, str or sequence, optional
-            Topics to show, by number or by name (from `seed_words`); all by default.
+            Topics to show, by number or by name; all by default.
         at : value, sequence, dict or DataFrame, optional
             Settings of the term's columns, seen in training or not. Default: `n_points` evenly spaced values of a
             number or date, all levels of a category, otherwise the training documents.
@@ -523,7 +530,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         DataFrame
             One row per topic and setting, with the columns
 
-            - term, topic;
+            - term, topic, and topic_name if topics have names;
             - the columns of the setting (a name that is already in use gets "_at" appended), or `document`, the
               position of a training document;
             - contrast, contrast_low, contrast_high: the term's part of the topic's logit, relative to the mean of all
@@ -536,6 +543,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Values are means over draws of the posterior, and bands are quantiles. Topics, documents and covariances vary
         from draw to draw; the kernel's length-scales and weights stay at their estimates. For a model that was fitted
         without draws ("variational", "map"), the first call runs a short chain that starts at the fit.
+        The shares of a merged topic are the sums of its parts' shares in each draw. Its contrast is the mean of their contrasts, weighted by
+        their shares over all training documents.
 
         Examples
         --------
@@ -552,6 +561,302 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return effects_table(
                 fitted, term, topic, at=at, versus=versus, level=level, n_points=n_points
             )
+
+    # Changes to the topics. Each returns a new model; this one stays as it is.
+
+    def name_topics(self, names: Mapping[int | str, str | None]) -> Self:
+        """A new model in which topics have names, which all tables, plots, pages and files show.
+
+        Parameters
+        ----------
+        names : dict
+            From topics, by number or by the name that they have, to new names; None takes a name away.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+        >>> model = CTM(2, seed_words={0: ["tea"]}, random_state=0).fit(corpus)
+        >>> named = model.name_topics({0: "leaves", 1: "beans"})
+        >>> named.topics()["name"].tolist(), named.history_
+        (['leaves', 'beans'], ["Named topic 0 'leaves' and topic 1 'beans'."])
+        """
+        return self._edited(topic_edits.name_topics(self._with_proportions(), names))
+
+    def label_topics(
+        self,
+        function: Namer | None = None,
+        *,
+        corpus: Corpus | None = None,
+        n_words: int = 10,
+        n_documents: int = 5,
+    ) -> Self:
+        """A new model with names from a function, such as a language model, or from the topics' own words.
+
+        Parameters
+        ----------
+        function : callable, optional
+            `function(words, texts)` gets a topic's most probable words and the texts of its most typical documents,
+            and returns a name; None leaves the topic as it is. A second topic with the same name gets a 2 behind it.
+            By default a topic is named by up to three of its words: frequent ones that other topics rarely use,
+            phrases before single words, no word in two names.
+        corpus : Corpus, optional
+            The training corpus. Without it, or if it has no texts, `texts` is empty.
+        n_words, n_documents : int, default=10 and 5
+            How many words and texts the function gets.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+        >>> model = CTM(2, seed_words={0: ["tea"]}, random_state=0).fit(corpus)
+        >>> model.label_topics().topic_names_
+        ['tea, green', 'coffee, beans']
+        >>> model.label_topics(lambda words, texts: words[0].upper(), corpus=corpus).topic_names_
+        ['TEA', 'COFFEE']
+        """
+        check_number("n_words", n_words, least=1, integer=True)
+        check_number("n_documents", n_documents, least=1, integer=True)
+        fitted = self._with_proportions()
+        names = (
+            own_names(fitted)
+            if function is None
+            else names_by(fitted, function, corpus, n_words, n_documents)
+        )
+        return self._edited(topic_edits.name_topics(fitted, names))
+
+    def merge_topics(
+        self, topics: Sequence[int | str], name: str | None = None, *, corpus: Corpus | None = None
+    ) -> Self:
+        """A new model in which some topics are one.
+
+        Proportions, shares and effects of the merged topic are the sums of its parts, draw by draw, also in
+        `transform`. Its words are the mean of theirs, weighted by share.
+
+        Parameters
+        ----------
+        topics : sequence of int or str
+            Two topics or more, by number or name. The merged topic is at the place of the first of them; topics
+            behind it move up.
+        name : str, optional
+            By default the names of the parts, if they have any, joined by " + ".
+        corpus : Corpus, optional
+            The training corpus, for the coherence of the merged topic. Only a model from a file needs it.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import CTM
+        >>> X = np.random.default_rng(0).poisson(2.0, size=(30, 6))
+        >>> model = CTM(3, random_state=0).fit(X)
+        >>> merged = model.merge_topics([0, 2])
+        >>> merged.n_components
+        2
+        >>> theta = model.transform(X)
+        >>> bool(np.allclose(merged.transform(X), theta[:, [0, 1]] + [[1, 0]] * theta[:, [2]]))
+        True
+        """
+        return self._edited(topic_edits.merge_topics(self._with_counts(corpus), topics, name))
+
+    def drop_topics(self, topics: int | str | Sequence[int | str]) -> Self:
+        """A new model that leaves topics out, such as one of boilerplate words.
+
+        The proportions of the other topics are divided by their sum. The words of the dropped topics do not move to
+        other topics: `transform` finds all topics first, and then leaves these out.
+
+        Parameters
+        ----------
+        topics : int, str or sequence
+            By number or name. Topics behind them move up.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import CTM
+        >>> X = np.random.default_rng(0).poisson(2.0, size=(30, 6))
+        >>> model = CTM(3, random_state=0).fit(X)
+        >>> rest = model.transform(X)[:, [0, 2]]
+        >>> bool(np.allclose(model.drop_topics(1).transform(X), rest / rest.sum(1, keepdims=True)))
+        True
+        """
+        return self._edited(topic_edits.drop_topics(self._with_proportions(), topics))
+
+    def reorder_topics(
+        self,
+        order: Sequence[int | str] | None = None,
+        *,
+        by: Literal["share"] | None = None,
+    ) -> Self:
+        """A new model with the same topics in another order.
+
+        Parameters
+        ----------
+        order : sequence of int or str, optional
+            All topics, by number or name; the first becomes topic 0.
+        by : {"share"}, optional
+            In place of `order`: the largest topic first.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+        >>> model = CTM(2, seed_words={"tea": ["green"], "coffee": ["beans"]}, random_state=0).fit(corpus)
+        >>> model.reorder_topics(["coffee", "tea"]).topic_names_
+        ['coffee', 'tea']
+        """
+        return self._edited(topic_edits.reorder_topics(self._with_proportions(), order, by))
+
+    def reduce_to(self, n: int, *, corpus: Corpus | None = None) -> Self:
+        """A new model with fewer topics: those most alike are merged, along the tree of `topic_hierarchy`.
+
+        Parameters
+        ----------
+        n : int
+            Number of topics to keep.
+        corpus : Corpus, optional
+            As in `merge_topics`.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import CTM
+        >>> X = np.random.default_rng(0).poisson(2.0, size=(30, 6))
+        >>> CTM(4, random_state=0).fit(X).reduce_to(2).components_.shape
+        (2, 6)
+        """
+        return self._edited(topic_edits.reduce_to(self._with_counts(corpus), n))
+
+    def split_topic(self, topic: int | str, n: int = 2, *, corpus: Corpus | None = None) -> Self:
+        """A new model in which a topic is cut into several, and which is fitted again from there.
+
+        Short Gibbs runs for LDA on the words that belong to the topic find its subtopics. From these and all other
+        topics a fit of the whole model begins, with the settings of this model and its kernel as learnt. So effects
+        and bands are those of a fit with more topics. The other topics may change a little too.
+
+        Parameters
+        ----------
+        topic : int or str
+            By number or name.
+        n : int, default=2
+            Number of topics in its place. Topics behind it move down.
+        corpus : Corpus, optional
+            The training corpus. Only a model from a file needs it.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee", "war, peace"] * 20)
+        >>> model = CTM(2, seed_words={"drinks": ["tea", "coffee"], "war": ["war"]}, random_state=0)
+        >>> split = model.fit(corpus).split_topic("drinks")
+        >>> split.topic_names_
+        ['drinks 1', 'drinks 2', 'war']
+        """
+        fitted = self._with_counts(corpus)
+        number = tables.one_topic(fitted, topic)
+        progress = Progress(self.verbose)
+        with computing(self.n_jobs):
+            division = divide(fitted, number, n, check_random_state(self.random_state))
+            start = division.start
+            assert start.counts is not None
+            problem = self._problem(start.counts, start.bound, None, hold_kernel=True)
+            starts = [resume(problem, start, start.K)]
+            refitted = self._edited(start)._infer(
+                problem, starts, progress, self.random_state, None
+            )
+            theta = training_proportions(refitted, self._effort)
+            fitted = divided(fitted, division, replace(refitted, doc_topics=theta))
+        model = self._edited(fitted)
+        model._conclude(fitted, progress, None)
+        return model
+
+    def restore_topics(self) -> Self:
+        """A new model with the topics of the fit: what was merged, dropped or reordered since then is undone.
+
+        Topics that were not merged keep their names. After `split_topic` these are the topics of the new fit.
+
+        Returns
+        -------
+        GPTM or CTM
+            This model stays as it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import CTM
+        >>> X = np.random.default_rng(0).poisson(2.0, size=(30, 6))
+        >>> model = CTM(4, random_state=0).fit(X)
+        >>> bool((model.reduce_to(2).restore_topics().components_ == model.components_).all())
+        True
+        """
+        return self._edited(topic_edits.restore_topics(self._with_proportions()))
+
+    def topic_hierarchy(
+        self, n_words: int = 5, *, feature_names: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """Which topics are alike, and which groups of topics: the tree that `reduce_to` follows.
+
+        Topics are compared by Hellinger's distance between their words: 0 for the same words, 1 for none in common.
+        Groups are as far apart as their topics are on average. `plots.plot_hierarchy` draws the tree.
+
+        Parameters
+        ----------
+        n_words : int, default=5
+            Words of each group.
+        feature_names : sequence of str, optional
+            The words of the columns of X, for a model that was fitted to a bare array.
+
+        Returns
+        -------
+        DataFrame
+            One row per step, the most similar topics first. The index `topics_left` is the number of topics after
+            the step. The columns are left and right, the topics in the two groups that are joined; distance; and of
+            both together share and words.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+        >>> tree = CTM(2, random_state=0).fit(corpus).topic_hierarchy()
+        >>> tree.columns.tolist()
+        ['left', 'right', 'distance', 'share', 'words']
+        """
+        check_number("n_words", n_words, least=1, integer=True)
+        return hierarchy_table(self._with_proportions(), n_words, feature_names)
 
     # Tables, and other packages' forms.
 
@@ -580,7 +885,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
               (`gptm.metrics.npmi_coherence`);
             - exclusivity: how little the other topics use these ten words (`gptm.metrics.exclusivity`);
             - share: mean proportion over the training documents;
-            - name: the first column, if `seed_words` named topics.
+            - name: the first column, if topics have names.
 
         Examples
         --------
@@ -604,7 +909,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         topic : int or str
-            A number from 0 to n_components - 1, or a name (from `seed_words`).
+            A number from 0 to n_components - 1, or a name.
         n : int, default=5
             Number of documents.
         corpus : Corpus, optional
@@ -614,7 +919,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         DataFrame
             Largest proportion first. Columns: position in the training data; share, the proportion of the topic; with
-            a corpus also id, and text with the first 200 characters.
+            a corpus also id, and text with the first 200 characters; topic_name if the topic has one.
 
         Examples
         --------
@@ -684,8 +989,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         networkx.Graph
-            Nodes are the numbers of the topics, with the attributes label (the most probable words) and share. Edges
-            have the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or igraph.
+            Nodes are the numbers of the topics, with the attributes label (the name or the most probable words) and
+            share. Edges have the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or igraph.
 
         Examples
         --------
@@ -748,7 +1053,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         DataFrame
             Columns document (the position in the training data), topic and share (the document's proportion); or
-            topic, word and probability. Ready for `groupby`, `pivot`, seaborn or ggplot.
+            topic, word and probability; topic_name if topics have names. Ready for `groupby`, `pivot`, seaborn or
+            ggplot.
 
         Examples
         --------
@@ -1089,21 +1395,41 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         check_explainable(self.fitted_)
         if self.fitted_.draws is None:
-            fitted = self.fitted_
-            assert fitted.counts is not None
-            with computing(self.n_jobs):
-                problem = self._problem(fitted.counts, fitted.bound, None, hold_kernel=True)
-                start = resume(problem, fitted, fitted.K)
-                chain = run_sampler(
-                    problem,
-                    [start],
-                    [0],
-                    n_components=fitted.K,
-                    max_iter=SHORT_CHAIN,
-                    after_iteration=lambda *_: False,
-                )
-            self.fitted_ = replace(fitted, draws=chain.draws)
+            self.fitted_ = self._drawn(self.fitted_)
         return self.fitted_
+
+    def _drawn(self, fitted: Fitted) -> Fitted:
+        if fitted.origin is not None:
+            grouped = regroup(self._drawn(fitted.origin.fitted), fitted.origin.members)
+            return replace(fitted, origin=grouped.origin, draws=grouped.draws)
+        assert fitted.counts is not None
+        with computing(self.n_jobs):
+            problem = self._problem(fitted.counts, fitted.bound, None, hold_kernel=True)
+            start = resume(problem, fitted, fitted.K)
+            chain = run_sampler(
+                problem,
+                [start],
+                [0],
+                n_components=fitted.K,
+                max_iter=SHORT_CHAIN,
+                after_iteration=lambda *_: False,
+            )
+        return replace(fitted, draws=chain.draws)
+
+    def _with_counts(self, corpus: Corpus | None) -> Fitted:
+        """The fit with proportions, and with the words of the training documents if they are given."""
+        fitted = self._with_proportions()
+        return fitted if corpus is None else with_counts(fitted, read_counts(self, corpus))
+
+    def _edited(self, fitted: Fitted) -> Self:
+        """A model with the same settings and other topics; seed words and given topics were for the old ones."""
+        settings = self.get_params(deep=False) | {"n_components": fitted.K}
+        if fitted.origin is not None or fitted.K != self.fitted_.K:
+            settings["seed_words"] = None
+            settings["init"] = self.init if isinstance(self.init, str) else "gibbs"
+        model = type(self)(**settings)
+        model.fitted_ = fitted
+        return model
 
     def _read_new(
         self,
@@ -1234,7 +1560,10 @@ class CTM(GPTM):
         Sampling: effective sample size (`ess`) and split R-hat (`rhat`) of the log-density, the topics' shares and
         the effects; the median and the worst of each. None for EM.
     topic_names_ : list of str or None
-        Names from `seed_words`, None for topics without a name; None if no topic has a name.
+        Names from `seed_words`, `name_topics` or `label_topics`, None for topics without a name; None if no topic has
+        a name.
+    history_ : list of str
+        What was done to the topics after the fit, oldest first.
 
     Examples
     --------

@@ -66,6 +66,19 @@ def topic_numbers(fitted: Fitted, topics: Any) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
+def named_topics(table: pd.DataFrame, fitted: Fitted) -> pd.DataFrame:
+    """The same with a column `topic_name` beside `topic`, if topics have names."""
+    if fitted.topic_names is None:
+        return table
+    names = {number: name or "" for number, name in enumerate(fitted.topic_names)}
+    table.insert(
+        table.columns.get_loc("topic") + 1,
+        "topic_name",
+        [names.get(topic, "") for topic in table["topic"]],
+    )
+    return table
+
+
 def one_topic(fitted: Fitted, topic: Any) -> int:
     """The number of a single topic."""
     numbers = topic_numbers(fitted, topic)
@@ -143,6 +156,8 @@ def document_table(
         table["id"] = corpus.ids[rows]
     if corpus is not None and corpus.texts is not None:
         table["text"] = [text[:TEXT_LENGTH] for text in corpus.texts[rows]]
+    if fitted.topic_names is not None and fitted.topic_names[topic]:
+        table.insert(0, "topic_name", fitted.topic_names[topic])
     return table
 
 

@@ -594,6 +594,22 @@ def centre(panels, K):
 
 
 @inlined()
+def add_up(theta, groups, n_groups, sums):
+    """Replace each point's shares by sums over groups of topics, scaled to one; groups[i] is -1 for no group."""
+    for b in range(theta.shape[0]):
+        for lane in range(LANES):
+            clear(sums)
+            whole = 0.0
+            for i in range(groups.shape[0]):
+                if groups[i] >= 0:
+                    share = theta[b, i * LANES + lane]
+                    sums[groups[i]] += share
+                    whole += share
+            for g in range(n_groups):
+                theta[b, g * LANES + lane] = sums[g] / max(whole, TINY)
+
+
+@inlined()
 def sort_pairs(values, weights):
     """Sort values in place, and the weights with them (Shell's method)."""
     n = values.shape[0]
@@ -682,22 +698,38 @@ def write_moments(eta, theta, weights, effective, d, mean, squares, out):
     variances(theta, weights, mean, squares)
     for i in range(K):
         out.std[d, i] = np.sqrt(squares[i])
+    out.effective[d] = effective
+    if out.logits.shape[0] == 0:
+        return
     centre(eta, K)
     moments(eta, weights, mean)
     variances(eta, weights, mean, squares)
     for i in range(K):
         out.logits[d, i], out.variance[d, i] = mean[i], squares[i]
-    out.effective[d] = effective
 
 
 @loop()
 def weigh_block(
-    indptr, indices, data, mean, T, weight, beta_T, z, half, n_points, probabilities, out, scratch
+    indptr,
+    indices,
+    data,
+    mean,
+    T,
+    weight,
+    beta_T,
+    z,
+    half,
+    n_points,
+    probabilities,
+    groups,
+    out,
+    scratch,
 ):
     """Fill `out` for a block of documents (CSR rows); returns how many Newton steps and rounds of points it took.
 
     The prior precision of document d is T diag(weight[d]) T', or that of the first row where there is only one. z has
-    standard normals in panels, `half` half of their squared lengths.
+    standard normals in panels, `half` half of their squared lengths. Where `groups` is not empty, shares are those of
+    groups of topics.
     """
     K, work, squares = T.shape[0], scratch.rows, scratch.square
     m, mode, least, none, roots, nu2 = work[9], work[10], work[11], work[12], work[13], work[14]
@@ -751,6 +783,8 @@ def weigh_block(
                 break
         if first:  # points that had to be spread anew know of more than one mode, or of one that is no Gaussian
             move_points(now, score, some, U, roots, work[1])
+        if groups.shape[0] > 0:
+            add_up(now.theta, groups, out.theta.shape[1], work[0])
         if probabilities.shape[0] > 0:
             take_quantiles(
                 now.theta,

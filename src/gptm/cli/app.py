@@ -16,6 +16,7 @@ from gptm.cli import fit_command as fit
 from gptm.cli import model_commands as ask
 from gptm.cli import report_command as report
 from gptm.cli import score_commands as score
+from gptm.cli import surgery_commands as surgery
 from gptm.cli import transform_command as documents
 from gptm.cli.session import Session, run
 
@@ -158,4 +159,11 @@ _add("effects", effects.effects)
 _add("search", score.search)
 _add("report", report.report)
 _add("info", ask.info)
+_add("name", surgery.name)
+_add("merge", surgery.merge)
+_add("drop", surgery.drop)
+_add("split", surgery.split)
+_add("reorder", surgery.reorder)
+_add("reduce", surgery.reduce)
+_add("restore", surgery.restore)
 _add("demo", demo.demo)

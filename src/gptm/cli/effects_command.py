@@ -1,6 +1,6 @@
 """`gptm effects`: the effect of each term of the kernel on each topic."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -9,9 +9,7 @@ from gptm.cli import options as o
 from gptm.cli.kernel_terms import Term, terms
 from gptm.cli.read_documents import check_table, model_file, write_table
 from gptm.cli.session import Session, UsageError
-
-if TYPE_CHECKING:
-    from gptm.model import GPTM
+from gptm.cli.topic_arguments import typed_topics
 
 _MEANING = (
     "contrast: how much the term raises the topic's logit, relative to the average document; "
@@ -72,7 +70,7 @@ def effects(
     import pandas as pd
 
     kinds = (header.get("reading") or {}).get("kinds") or {}
-    topics = _topics(fitted, topic)
+    topics = typed_topics(fitted, topic) if topic else None
     chosen = _chosen(terms(fitted), term, [*places, *against])
     tables = [
         fitted.effects(
@@ -90,17 +88,6 @@ def effects(
         return
     session.answer(table, lambda: _print_frame(table))
     session.say(f"\n{_DIFFERENCE if against else _MEANING}")
-
-
-def _topics(fitted: "GPTM", given: list[str] | None) -> list[int] | None:
-    """Numbers of the topics that were named; digits are a number unless a topic is called so."""
-    if not given:
-        return None
-    from gptm.tables import topic_numbers
-
-    names = fitted.topic_names_ or ()
-    wanted = [int(text) if text not in names and text.isdecimal() else text for text in given]
-    return topic_numbers(fitted.fitted_, wanted)
 
 
 def _chosen(kernel_terms: list[Term], term: str | None, named: list[str]) -> list[Term]:

@@ -57,6 +57,7 @@ def info(session: Session, model: o.Model) -> None:
         "iterations": fitted.n_iter_,
         "converged": fitted.converged_,
         "bound": float(fitted.bound_[-1]) if len(fitted.bound_) else None,
+        "history": fitted.history_,
         "parameters": {
             name: value if isinstance(value, int | float | str | None) else repr(value)
             for name, value in fitted.get_params(deep=False).items()

@@ -1,6 +1,7 @@
 """`gptm transform`: the topics of new documents."""
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -57,7 +58,7 @@ def transform(
     fitted.set_params(n_jobs=session.jobs)
     with bar(session, "finding topics"):
         theta = fitted.transform(reading.corpus, missing_columns=missing_columns)
-    frame = _table(theta, reading.corpus.ids)
+    frame = _table(theta, reading.corpus.ids, fitted.topic_names_)
     contents = f"{len(frame):,} documents, {theta.shape[1]} topics"
     if write_table(session, frame, output, to, contents=contents):
         if session.json:
@@ -156,9 +157,14 @@ def _warn_unseen(session: Session, fitted: "GPTM", metadata: Any) -> None:
         )
 
 
-def _table(theta: Any, ids: Any) -> Any:
+def _table(theta: Any, ids: Any, names: Sequence[str | None] | None) -> Any:
+    """One row per document; a topic's column has its name, or its number."""
     import pandas as pd
 
-    frame = pd.DataFrame(theta, columns=[f"topic_{k}" for k in range(theta.shape[1])])
+    given = names or [None] * theta.shape[1]
+    plain = [f"topic_{k}" for k in range(theta.shape[1])]
+    taken = {None, "id", *plain}
+    columns = [plain[k] if name in taken else name for k, name in enumerate(given)]
+    frame = pd.DataFrame(theta, columns=columns)
     frame.insert(0, "id", list(range(len(frame))) if ids is None else ids)
     return frame

@@ -13,12 +13,13 @@ from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
 from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
 from gptm.operators import Placement
-from gptm.tables import topic_numbers
+from gptm.tables import named_topics, topic_numbers
 
 UNEXPLAINED = "unexplained"
 _RESULTS = [
     "term",
     "topic",
+    "topic_name",
     *(f"{name}{end}" for name in ("contrast", "share") for end in ("", "_low", "_high")),
 ]
 
@@ -61,7 +62,7 @@ def variance_table(fitted: Fitted, level: float) -> pd.DataFrame:
         for topic in (K, *range(K))
         for position, label in enumerate(labels)
     ]
-    return pd.DataFrame(rows)
+    return named_topics(pd.DataFrame(rows), fitted)
 
 
 def effects_table(
@@ -94,7 +95,7 @@ def effects_table(
             table[f"{name}_low"] = band.low[:, k]
             table[f"{name}_high"] = band.high[:, k]
         tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    return named_topics(pd.concat(tables, ignore_index=True), fitted)
 
 
 class _Question(NamedTuple):
@@ -131,8 +132,9 @@ def _ask(bound: BoundKernel, label: str, at: Any, versus: Any, n_points: int) ->
 
 
 def _explanation(fitted: Fitted) -> Explanation:
-    assert fitted.draws is not None
-    return Explanation(fitted.bound, fitted.draws)
+    draws = fitted.draws if fitted.origin is None else fitted.origin.fitted.draws
+    assert draws is not None
+    return Explanation(fitted.bound, draws, fitted.origin)
 
 
 def _term_number(kernel: Kernel, term: str | int | None) -> int:

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import softmax
 
 from gptm._basics.types import Array
-from gptm.fitted import Draws, Part
+from gptm.fitted import Draws, Origin, Part
 from gptm.inference.contrasts import contrasts
+from gptm.inference.sampling.kept import turned
 from gptm.kernels import BoundKernel
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Features, Placement
@@ -54,11 +55,16 @@ class Explanation:
     ----------
     bound : the kernel over the training documents
     draws : of the posterior
+    origin : of a fit whose topics were merged, dropped or reordered; the draws are those of its topics
     """
 
-    def __init__(self, bound: BoundKernel, draws: Draws):
-        self.bounds, self.draws = terms_of(bound), draws
-        self.H = contrasts(draws.mu.shape[1] + 1)
+    def __init__(self, bound: BoundKernel, draws: Draws, origin: Origin | None = None):
+        self.bounds, self.draws, self.sums = terms_of(bound), draws, None
+        if origin is not None:
+            kept = origin.kept
+            self.draws, self.sums = of_topics(draws, kept), origin.sums[kept]
+        self.H = contrasts(self.draws.mu.shape[1] + 1)
+        self.T = self.H if origin is None else mean_contrasts(self.H, origin.means[origin.kept])
 
     def variance_shares(self, level: float) -> Band:
         """(terms + 1, K + 1) the share of the variance of logits over documents that each term explains.
@@ -73,7 +79,7 @@ class Explanation:
         covariances = [
             np.einsum("sdk,sdk->sk", values, total) / values.shape[1] for values in terms
         ]
-        own = np.einsum("kp,spq,kq->sk", self.H, self.draws.S, self.H)
+        own = np.einsum("kp,spq,kq->sk", self.T, self.draws.S, self.T)
         parts = np.stack([*covariances, own], axis=1)  # (draws, terms + 1, K)
         parts = np.concatenate([parts, parts.sum(2, keepdims=True)], axis=2)
         return Band.of(parts / parts.sum(1, keepdims=True), level)
@@ -101,8 +107,8 @@ class Explanation:
         return Effect(Band.of(compared(contrast), level), Band.of(compared(share), level))
 
     def _topics(self, X: Array) -> Array:
-        """From contrasts to topics, relative to their mean."""
-        return np.asarray(X @ self.H.T)
+        """From contrasts to topics, relative to their mean; a merged topic has the mean of its parts."""
+        return np.asarray(X @ self.T.T)
 
     def _shares(self, term: int, places: Placement | None, at_places: Array) -> Array:
         """(draws, n, K) mean proportions of documents at the places, all else as it is.
@@ -131,7 +137,8 @@ class Explanation:
                 left = self._left(logits, self.draws.mu[s] + total[s], rng)
                 shares[s] += trust * (_normalised(near * weights) @ left)
         shares = np.maximum(shares, 0.0)
-        return shares / shares.sum(2, keepdims=True)
+        shares /= shares.sum(2, keepdims=True)
+        return shares if self.sums is None else shares @ self.sums
 
     def _some_rows(self, n: int) -> np.ndarray:
         """Documents that shares are averaged over, fewer where there are many places."""
@@ -210,6 +217,20 @@ class Explanation:
             row = structure.features.t_dot(np.full((structure.n, 1), 1.0 / structure.n))[:, 0]
             summands.append(np.einsum("r,srp->sp", row, part.weights)[:, None])
         return np.asarray(sum(summands[1:], summands[0]))
+
+
+def of_topics(draws: Draws, kept: list[int]) -> Draws:
+    """The draws of some topics alone: their logits are the same, so their proportions are scaled up to sum to one."""
+    H = contrasts(draws.mu.shape[1] + 1)
+    if len(kept) == len(H):
+        return draws
+    return turned(draws, H[kept].T @ contrasts(len(kept)))
+
+
+def mean_contrasts(H: Array, means: Array) -> Array:
+    """(K, p) from contrasts to topics that are means of others, relative to the mean of all."""
+    T = means.T @ H
+    return T if np.isin(means, (0.0, 1.0)).all() else T - T.mean(0)
 
 
 def mean_softmax(at_places: Array, others: Array, weights: Array) -> Array:

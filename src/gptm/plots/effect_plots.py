@@ -19,7 +19,9 @@ CURVES = 6  # topics, where none are named: as many as there are colours
 POINTS = 200  # along a column, so that curves look smooth
 DOTS = 3  # topics beside each other at one category
 _VALUES = ("contrast", "share")
-_FIXED = {"term", "topic"} | {v + end for v in _VALUES for end in ("", "_low", "_high")}
+_FIXED = {"term", "topic", "topic_name"} | {
+    v + end for v in _VALUES for end in ("", "_low", "_high")
+}
 
 
 def plot_topics_over_time(

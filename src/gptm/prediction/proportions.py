@@ -37,6 +37,8 @@ class Effort(NamedTuple):
 
 def proportions(fitted: Fitted, counts: csr_matrix, new: Any, effort: Effort) -> Array:
     """(n, K) of documents with these words and this input of the kernel."""
+    if fitted.origin is not None:
+        return fitted.origin.combined(proportions(fitted.origin.fitted, counts, new, effort))
     effort = effort.checked()
     if fitted.joint:
         return expected_theta(_jointly(fitted, counts, new, effort)[0], effort.n_jobs)
@@ -53,18 +55,30 @@ def posterior_of_proportions(
 ) -> Weighted:
     """Means, standard deviations and quantiles, always by points."""
     effort = effort.checked()
-    return weighted_points(
+    origin = fitted.origin
+    if origin is not None:
+        fitted = origin.fitted
+    prior, n_points = _prior(fitted, counts, new, effort), effort.points or DOC_POINTS
+    posterior = weighted_points(
         counts,
-        _prior(fitted, counts, new, effort),
+        prior,
         fitted.beta_T,
-        n_points=effort.points or DOC_POINTS,
+        n_points=n_points,
         quantiles=quantiles,
         n_jobs=effort.n_jobs,
+        sums=None if origin is None else origin.sums,
     )
+    if origin is None:
+        return posterior
+    # The same means as without error bars: those of all topics first, then their sums.
+    theta = theta_by_points(counts, prior, fitted.beta_T, n_points=n_points, n_jobs=effort.n_jobs)
+    return posterior._replace(theta=origin.combined(theta))
 
 
 def training_proportions(fitted: Fitted, effort: Effort) -> Array:
     """(D, K) of the training documents."""
+    if fitted.origin is not None:
+        return fitted.origin.combined(training_proportions(fitted.origin.fitted, effort))
     if not (fitted.by_sampling and effort.points):
         return expected_theta(Posterior(fitted.lam, fitted.nu2), effort.n_jobs)
     assert fitted.counts is not None

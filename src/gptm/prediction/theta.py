@@ -24,6 +24,7 @@ from gptm.inference.em.document_step import Prior
 
 _INSIDE = 5e-5  # of the unit interval: what Sobol's points keep from its ends
 _FAR = -1e300  # log weight of points that pad the others
+_NO_GROUPS = np.empty(0, dtype=np.int64)
 
 
 class Weighted(NamedTuple):
@@ -52,18 +53,21 @@ def weighted_points(
     n_points: int = 64,
     quantiles: Sequence[float] = (),
     n_jobs: int | None,
+    sums: Array | None = None,
 ) -> Weighted:
     """Posterior of each document's shares and logits under `prior`, given the topics beta_T (V, K).
 
-    Results do not depend on `n_jobs`, nor on which other documents there are. An empty document has its prior's.
+    Results do not depend on `n_jobs`, nor on which other documents there are. An empty document has its prior's. With
+    `sums` (K, groups) of zeros and ones, shares are those of groups of topics, and there are no logits.
     """
-    n, K = prior.mean.shape
+    n, K = len(prior.mean), prior.mean.shape[1] if sums is None else sums.shape[1]
     levels = np.asarray(quantiles, dtype=float)
     order = np.argsort(levels, kind="stable")
-    theta, std, logits, variance = np.empty((4, n, K))
+    theta, std = np.empty((2, n, K))
+    logits, variance = np.empty((2, n if sums is None else 0, K))
     by_level = np.empty((len(levels), n, K))
     out = _hot.PointsOut(theta, std, logits, variance, np.empty(n), by_level)
-    _run(counts, prior, beta_T, n_points, levels[order], out, n_jobs)
+    _run(counts, prior, beta_T, n_points, levels[order], out, n_jobs, _groups(sums))
     ordered = np.empty_like(out.quantiles)
     ordered[order] = out.quantiles
     return Weighted(theta, std, logits, variance, out.effective, ordered)
@@ -88,6 +92,7 @@ def _run(
     levels: Array,
     out: _hot.PointsOut,
     n_jobs: int | None,
+    groups: np.ndarray = _NO_GROUPS,
 ) -> None:
     """Fill `out`, some documents at a time."""
     n, K = prior.mean.shape
@@ -115,11 +120,19 @@ def _run(
             nodes.half,
             n_points,
             levels,
+            groups,
             _rows_of(out, rows),
             desk.scratch,
         )
 
     ordered_map(run, even_blocks(n, K), n_jobs)
+
+
+def _groups(sums: Array | None) -> np.ndarray:
+    """The group of each topic, -1 for none."""
+    if sums is None:
+        return _NO_GROUPS
+    return np.where(sums.any(1), sums.argmax(1), -1).astype(np.int64)
 
 
 def _rows_of(out: _hot.PointsOut, rows: slice) -> _hot.PointsOut:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.cluster.hierarchy import leaves_list
 from sklearn.utils.validation import check_is_fitted
 
 from gptm import metrics, tables
@@ -23,6 +24,7 @@ from gptm.report.page_documents import (
 )
 from gptm.report.page_effects import explain
 from gptm.selection.paired import written_changes
+from gptm.surgery.hierarchy import topic_linkage
 
 MAX_WORDS = 30_000  # of the vocabulary that can be searched
 N_WORDS = 30  # of a topic, in each order that the page offers
@@ -49,8 +51,8 @@ def report_data(
     Returns
     -------
     dict
-        With the keys title, overview, topics, words, documents, correlations, effects and variance. Dates are days
-        since 1970-01-01. Numbers are rounded. None means missing.
+        With the keys title, overview, topics, words, documents, correlations, tree, effects and variance. Dates are
+        days since 1970-01-01. Numbers are rounded. None means missing.
 
     Examples
     --------
@@ -85,6 +87,7 @@ def report_data(
         "words": _vocabulary(model.components_, names, share),
         "documents": document_columns(theta, rows, doc_texts, corpus),
         "correlations": _correlations(model),
+        "tree": _tree(model),
         "effects": effects,
         "variance": variance,
     }
@@ -262,3 +265,14 @@ def _correlations(model: GPTM) -> dict[str, Any]:
         "y": fixed(places[:, 1], 4),
         "matrix": [fixed(row, 3) for row in matrix],
     }
+
+
+def _tree(model: GPTM) -> dict[str, Any]:
+    """Which topics have similar words: topics from top to bottom, and pairs of nodes with their distance.
+
+    Nodes are the topics, then the pairs in their order.
+    """
+    tree = topic_linkage(model.fitted_)
+    order = leaves_list(tree).tolist() if len(tree) else [0]
+    joins = [[int(left), int(right), fixed(distance, 3)[0]] for left, right, distance, _ in tree]
+    return {"order": order, "joins": joins}

@@ -61,7 +61,9 @@ def _asked(
 
 
 def _describe(term: str, table: pd.DataFrame, labels: list[str]) -> dict[str, Any]:
-    columns = [name for name in table.columns if name not in {"term", "topic", *_VALUES}]
+    columns = [
+        name for name in table.columns if name not in {"term", "topic", "topic_name", *_VALUES}
+    ]
     about = {"term": clean_text(term), "columns": [clean_text(name, 80) for name in columns]}
     if columns == ["document"]:
         return about | {"kind": "documents"} | _documents(table, labels)

@@ -4,15 +4,18 @@ One file per public function. They read and split the documents (`folds`), prepa
 and score (`fold_fits`), and return `results`, which print as tables (`score_tables`).
 """
 
+from gptm.selection.alignment import Alignment, align
 from gptm.selection.comparison import compare
 from gptm.selection.components import search_components
 from gptm.selection.cross_validation import cross_validate
 from gptm.selection.results import Comparison, ComponentSearch, CrossValidation
 
 __all__ = [
+    "Alignment",
     "Comparison",
     "ComponentSearch",
     "CrossValidation",
+    "align",
     "compare",
     "cross_validate",
     "search_components",

@@ -48,6 +48,10 @@ def _is_text_by_text(value: Any) -> bool:
     return isinstance(value, dict) and _is_texts([*value, *value.values()])
 
 
+def _is_groups(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(group, list) for group in value)
+
+
 def _is_stop_words(value: Any) -> bool:
     """Words or languages. A text that is neither would be taken for the path of a file with words."""
     if not isinstance(value, str):
@@ -71,6 +75,8 @@ _MODEL: _Checks = {
         _or_none(lambda value: isinstance(value, list) and all(map(_or_none(_is_text), value))),
         "a list of names",
     ),
+    "members": (_or_none(_is_groups), "groups of topics"),
+    "history": (_is_texts, "a list of sentences"),
 }
 _ATTACHED: _Checks = {
     "libraries": (_is_text_by_text, "versions by library"),

@@ -36,6 +36,7 @@ from gptm.storage.draw_arrays import anchors, check_draws, draws_arrays, in_own_
 from gptm.storage.header_checks import check_attached_header, check_model_header
 from gptm.storage.parameter_json import decode, encode, storable
 from gptm.storage.training_checks import check_bound, check_training
+from gptm.surgery.regroup import regroup
 
 _CORPUS = "corpus."  # begins the names of all arrays that belong to the documents, not to the model
 _WATCHED = "watched."  # and of those that a chain is judged by
@@ -44,6 +45,7 @@ _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "safetensors"
 _ARRAYS = ("components", "mu", "Sigma", "lam", "nu2", "lengths", "doc_topics", "coherence", "trace")
 _OF_KERNEL = ("B", "F", "alpha")  # zero without one
 _T = TypeVar("_T")
+_GROUPED_COHERENCE = "grouped.coherence"  # of topics that were merged, dropped or reordered
 
 
 class Stored(NamedTuple):
@@ -91,7 +93,7 @@ def write_model(
 
     What `read_model` would refuse is not written.
     """
-    tensors = _tensors(model.fitted)
+    tensors = _all_tensors(model.fitted)
     header = _header(model, tensors)
     if corpus is not None:
         _check_documents(model.fitted, corpus)
@@ -151,6 +153,14 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 # Out
 
 
+def _all_tensors(fitted: Fitted) -> dict[str, np.ndarray]:
+    """Of the fit that inference made. What groups of its topics have follows from it, but for their coherence."""
+    if fitted.origin is None:
+        return _tensors(fitted)
+    assert fitted.coherence is not None
+    return _tensors(fitted.origin.fitted) | {_GROUPED_COHERENCE: fitted.coherence}
+
+
 def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
     with_kernel = fitted.kernel is not None
     names = (*_ARRAYS, *_OF_KERNEL) if with_kernel else _ARRAYS
@@ -187,6 +197,8 @@ def _header(model: Stored, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
         "joint": fitted.joint,
         "vocabulary": None if fitted.vocabulary is None else list(map(str, fitted.vocabulary)),
         "topic_names": fitted.topic_names,
+        "members": None if fitted.origin is None else fitted.origin.members,
+        "history": list(fitted.history),
         "kernel": encode(fitted.kernel, tensors, "kernel"),
     }
 
@@ -245,6 +257,7 @@ def _restore_model(content: Content) -> Stored:
         _check_parts(fitted)
         if fitted.draws is not None and fitted.draws.parts:
             fitted = replace(fitted, draws=in_own_basis(fitted.draws, fitted.bound, tensors))
+        fitted = _restore_topics(fitted, header, tensors)
     return Stored(header["model"], parameters, fitted)
 
 
@@ -254,11 +267,13 @@ def _restore_fitted(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> F
     watched = {  # in the order of the fit
         name: tensors[f"{_WATCHED}{name}"] for name in QUANTITIES if f"{_WATCHED}{name}" in tensors
     }
-    nothing = {} if kernel is not None else _nothing_of_kernel(tensors)
+    arrays: dict[str, Any] = {name: tensors[name] for name in _ARRAYS if name in tensors}
+    if kernel is None:
+        arrays |= _nothing_of_kernel(tensors)
+    else:
+        arrays |= {name: tensors[name] for name in _OF_KERNEL}
     return Fitted(
-        **{name: tensors[name] for name in _ARRAYS},
-        **{name: tensors[name] for name in _OF_KERNEL if kernel is not None},
-        **nothing,
+        **arrays,
         bound=_restore_bound(kernel, tensors),
         counts=from_sparse_arrays(tensors, "counts")
         if kernel is not None and draws is None
@@ -273,7 +288,6 @@ def _restore_fitted(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> F
         vocabulary=None
         if header["vocabulary"] is None
         else np.array(header["vocabulary"], dtype=object),
-        topic_names=header["topic_names"],
     )
 
 
@@ -285,6 +299,19 @@ def _restore_bound(kernel: Any, tensors: dict[str, np.ndarray]) -> BoundKernel:
     bound: BoundKernel = NothingBound(D) if kernel is None else kernel.rebind(training)
     check_bound(bound, D)
     return bound
+
+
+def _restore_topics(
+    fitted: Fitted, header: dict[str, Any], tensors: dict[str, np.ndarray]
+) -> Fitted:
+    """With topics merged, dropped, reordered and named as they were."""
+    if header["members"] is not None:
+        members = tuple(tuple(map(int, group)) for group in header["members"])
+        fitted = replace(regroup(fitted, members), coherence=tensors[_GROUPED_COHERENCE])
+    names = header["topic_names"]
+    if names is not None and len(names) != fitted.K:
+        raise ValueError(f"there are names of {len(names)} topics, not {fitted.K}")
+    return replace(fitted, topic_names=names, history=tuple(header["history"]))
 
 
 def _nothing_of_kernel(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -310,5 +337,3 @@ def _check_parts(fitted: Fitted) -> None:
         check_draws(fitted.draws, fitted.bound, K - 1)
     if fitted.vocabulary is not None and len(fitted.vocabulary) != V:
         raise ValueError(f"the vocabulary does not have the {V} words of the topics")
-    if fitted.topic_names is not None and len(fitted.topic_names) != K:
-        raise ValueError(f"there are names of {len(fitted.topic_names)} topics, not {K}")

@@ -109,6 +109,19 @@ def mapped(part: Part, function: Callable[[Array], Array]) -> Part:
     )
 
 
+def turned(draws: Draws, turn: Array) -> Draws:
+    """The draws with contrasts U turn (p, q) in place of U: of topics in another order, or of some of them."""
+    if np.array_equal(turn, np.eye(len(turn))):
+        return draws
+    return draws._replace(
+        mu=draws.mu @ turn,
+        S=turn.T @ draws.S @ turn,
+        B=turn.T @ draws.B @ turn,
+        logits=(draws.logits.astype(np.float32) @ turn).astype(np.float16),
+        parts=tuple(mapped(part, lambda X: (X @ turn).astype(np.float32)) for part in draws.parts),
+    )
+
+
 def stacked(parts: list[Part], join: Callable[[list[Any]], Array]) -> Part:
     """Several parts of one term as one part, their arrays joined."""
     first = parts[0]

@@ -20,7 +20,7 @@ from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.align import alignments
 from gptm.inference.sampling.chains import Chain, automatic_length, run_chains
 from gptm.inference.sampling.convergence import diagnostics_table, watched
-from gptm.inference.sampling.kept import Kept, mapped, stacked
+from gptm.inference.sampling.kept import Kept, stacked, turned
 from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.sweeps import first_state
 from gptm.inference.start_point import Start
@@ -109,7 +109,7 @@ def _summarised(
         joint=problem.joint,
         trace=np.array(trace),
         reason=reason,
-        draws=pooled([_reordered(draws.draws(c), turns[c]) for c, draws in enumerate(kept)]),
+        draws=pooled([turned(draws.draws(c), turns[c]) for c, draws in enumerate(kept)]),
         watched=quantities,
         diagnostics=diagnostics_table(quantities),
     )
@@ -120,18 +120,6 @@ def _turn(order: np.ndarray) -> Array:
     H = contrasts(len(order))
     same = np.array_equal(order, np.arange(len(order)))
     return np.eye(len(order) - 1) if same else np.asarray(H[order].T @ H)
-
-
-def _reordered(draws: Draws, turn: Array) -> Draws:
-    if np.array_equal(turn, np.eye(len(turn))):
-        return draws
-    return draws._replace(
-        mu=draws.mu @ turn,
-        S=turn.T @ draws.S @ turn,
-        B=turn.T @ draws.B @ turn,
-        logits=(draws.logits.astype(np.float32) @ turn).astype(np.float16),
-        parts=tuple(mapped(part, lambda X: (X @ turn).astype(np.float32)) for part in draws.parts),
-    )
 
 
 def pooled(parts: list[Draws]) -> Draws:

@@ -13,9 +13,10 @@ import { startSearch } from "./search.js";
 import { readAddress, state } from "./selection.js";
 import { markButtons, startTopicDetail } from "./topic_detail.js";
 import { startTopics } from "./topics.js";
+import { startTree } from "./tree.js";
 import { startVariance } from "./variance.js";
 
-const PARTS = [startNavigation, startOverview, startTopics, startTopicDetail, startMap, startGraph, startEffects, startVariance, startSearch, startPrinting];
+const PARTS = [startNavigation, startOverview, startTopics, startTopicDetail, startMap, startGraph, startTree, startEffects, startVariance, startSearch, startPrinting];
 
 async function start() {
   const status = byId("status");

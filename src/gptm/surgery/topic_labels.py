@@ -1,0 +1,105 @@
+"""Names for topics: from any function of their words and documents, or from their own words."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gptm import metrics
+from gptm._basics.errors import ArgumentError
+from gptm.corpus import Corpus
+from gptm.fitted import Fitted
+from gptm.surgery.topic_edits import checked_name, names_of
+from gptm.tables import document_table, list_words, topic_shares, word_names
+
+Namer = Callable[[list[str], list[str]], str | None]
+N_CANDIDATES = 25  # of a topic's most probable words, from which its name is made
+N_PARTS = 3  # words or phrases in a name
+_ENDING = 3  # letters by which two forms of one word differ at most
+
+
+def names_by(
+    fitted: Fitted, function: Namer, corpus: Corpus | None, n_words: int, n_documents: int
+) -> dict[int, str | None]:
+    """The name that a function gives to each topic; where it gives none, the topic keeps the one it has."""
+    if not callable(function):
+        expected = "must be a function of a list of words and a list of texts that returns a name"
+        raise ArgumentError("function", expected, function)
+    words = list_words(fitted.components, word_names(fitted), n_words)
+    names = names_of(fitted)
+    for topic in range(fitted.K):
+        texts = typical_texts(fitted, topic, n_documents, corpus)
+        names[topic] = checked_name(function(words[topic], texts)) or names[topic]
+    return dict(enumerate(_numbered(names)))
+
+
+def typical_texts(fitted: Fitted, topic: int, n: int, corpus: Corpus | None) -> list[str]:
+    """Whole texts of the documents with the largest share of a topic; none without a corpus that has texts."""
+    if corpus is None or corpus.texts is None:
+        return []
+    rows = document_table(fitted, topic, n, corpus)["position"]
+    return [str(corpus.texts[row]) for row in rows]
+
+
+def own_names(fitted: Fitted, feature_names: Sequence[str] | None = None) -> dict[int, str | None]:
+    """Names from the topics' own words: frequent and exclusive ones, no word in two names, phrases before words.
+
+    Large topics choose first.
+    """
+    words = [str(word) for word in word_names(fitted, feature_names)]
+    frex = metrics.frex(fitted.components)
+    candidates = metrics.top_words(fitted.components, N_CANDIDATES)
+    names: dict[int, str | None] = {}
+    used: list[str] = []
+    for topic in np.argsort(-topic_shares(fitted.proportions), kind="stable").tolist():
+        likely = [w for w in candidates[topic] if fitted.components[topic, w] > 0]
+        ranked = sorted(likely, key=lambda w, k=topic: -frex[k, w])  # type: ignore[misc]
+        parts = _parts([words[w] for w in ranked], used)
+        used += parts
+        names[topic] = ", ".join(parts) or None
+    return dict(enumerate(_numbered([names[topic] for topic in range(fitted.K)])))
+
+
+def _parts(ranked: list[str], used: list[str]) -> list[str]:
+    """The first words that say something new; a phrase takes the place of a word in it."""
+    parts: list[str] = []
+    for word in ranked:
+        inside = [part for part in parts if part in word.split() and part != word]
+        if inside and not _alike_any(word, used):
+            parts = [
+                word if part == inside[0] else part for part in parts if part not in inside[1:]
+            ]
+        elif len(parts) < N_PARTS and not _alike_any(word, [*parts, *used]):
+            parts.append(word)
+    return parts
+
+
+def _alike_any(word: str, others: list[str]) -> bool:
+    return any(_alike(word, other) for other in others)
+
+
+def _alike(a: str, b: str) -> bool:
+    """Whether two words or phrases have a word in common, in the same or another form.
+
+    >>> _alike("taxes", "income tax"), _alike("war", "warsaw pact")
+    (True, False)
+    """
+    return any(_same_word(one, other) for one in a.split() for other in b.split())
+
+
+def _same_word(a: str, b: str) -> bool:
+    short, long = sorted((a, b), key=len)
+    ending = len(long) - len(short)
+    return a == b or (long.startswith(short) and ending <= _ENDING <= len(short))
+
+
+def _numbered(names: Sequence[str | None]) -> list[Any]:
+    """The same names, but the second topic with a name gets a 2 behind it."""
+    given: list[str | None] = []
+    for name in names:
+        number, new = 1, name
+        while new is not None and new in given:
+            number += 1
+            new = f"{name} {number}"
+        given.append(new)
+    return given
