@@ -543,8 +543,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Values are means over draws of the posterior, and bands are quantiles. Topics, documents and covariances vary
         from draw to draw; the kernel's length-scales and weights stay at their estimates. For a model that was fitted
         without draws ("variational", "map"), the first call runs a short chain that starts at the fit.
-        The shares of a merged topic are the sums of its parts' shares in each draw. Its contrast is the mean of their contrasts, weighted by
-        their shares over all training documents.
+        The shares of a merged topic are the sums of its parts' shares in each draw. Its contrast is the mean of their
+        contrasts, weighted by their shares over all training documents.
 
         Examples
         --------
@@ -990,7 +990,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         networkx.Graph
             Nodes are the numbers of the topics, with the attributes label (the name or the most probable words) and
-            share. Edges have the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or igraph.
+            share. Edges have the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or
+            igraph.
 
         Examples
         --------
