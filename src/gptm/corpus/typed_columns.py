@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._basics.errors import Argument, ArgumentError, Message
+from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
 from gptm.corpus.cells import as_list, as_name, as_text, as_vector, is_missing, number_reader
 from gptm.corpus.dates import ISO, as_dates, find_doubt, some_forms
@@ -146,7 +147,9 @@ def typed_column(
         names = [id_name(cell, row) for row, cell in enumerate(cells)]
         return pd.Categorical(names, categories=list(dict.fromkeys(names)))
     if base == "category":
-        return pd.Categorical([None if is_missing(c) else as_name(c).strip() for c in cells])
+        levels = [None if is_missing(c) else as_name(c).strip() for c in cells]
+        check_text(levels, f"a level of {name!r}")
+        return pd.Categorical(levels)
     values = np.empty(len(cells), dtype=object)
     for row, cell in enumerate(cells):
         values[row] = None if is_missing(cell) else _value(base, cell, ids)
