@@ -18,9 +18,9 @@ from gptm.starts import lda as gibbs
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[1] / "shared" / "data"
 PARTS = {
-    "Gibbs sweeps": (gibbs.LdaRun, "sweep"),
+    "Gibbs sweeps": (gibbs.LdaRun, "sweep_to"),
     "likelihood of the runs": (gibbs.LdaRun, "fit"),
-    "rest of the start": (model, "make_start"),
+    "rest of the start": (model, "make_starts"),
     "documents": (em, "infer_documents"),
     "topics": (mstep, "update_beta"),
     "means": (em, "solve_means"),

@@ -870,9 +870,9 @@ def test_effects_say_what_their_numbers_mean(fitted):
     result = ok("effects", fitted[0], "--term", "date", "--topic", 0)
     assert len(result.stdout.splitlines()) == 11
     assert "topic's logit, relative to the average document" in result.stderr
-    assert "logit above the average" in ok("effects", "--help").stdout
+    assert "topic's logit, relative to the average" in ok("effects", "--help").stdout
     result = ok("effects", fitted[0], "--versus", "source=Leaf", "--topic", 0)
-    assert "differences to" in result.stderr
+    assert "differences from" in result.stderr
 
 
 # New documents
@@ -1052,7 +1052,7 @@ def test_evaluate(csv, tmp_path):
     assert "±" not in rows[1]
     assert by_name["CTM"]["change_5"] is None
     path = tmp_path / "scores.csv"
-    assert f"2 rows in {path}" in ok(*given, "-o", path).stderr
+    assert f"wrote 2 rows to {path}" in ok(*given, "-o", path).stderr
     assert list(pd.read_csv(path)["model"]) == ["GPTM", "CTM"]
 
 

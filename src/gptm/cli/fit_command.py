@@ -18,7 +18,7 @@ from gptm.cli.text_tables import readable, topic_rows
 if TYPE_CHECKING:
     from gptm.model import GPTM
 
-_KEEPING, _WORK = "Model file", "Work under way"
+_KEEPING, _WORK = "Model file", "Checkpoint"
 _STEP = 60  # characters of a command, beyond which its explanation is not aligned with the others
 
 
@@ -76,7 +76,9 @@ def fit(
     restart: Annotated[
         bool,
         typer.Option(
-            "--restart", help="Start anew where a checkpoint is left over.", rich_help_panel=_WORK
+            "--restart",
+            help="Ignore an existing checkpoint and start again.",
+            rich_help_panel=_WORK,
         ),
     ] = False,
 ) -> int:

@@ -65,7 +65,7 @@ Model = Annotated[
 ]
 Output = Annotated[
     str | None,
-    typer.Option("--output", "-o", help="Where to write; '-' is standard output."),
+    typer.Option("--output", "-o", help="File to write; '-' is standard output."),
 ]
 Topics = Annotated[
     int, typer.Option("--topics", "-t", min=1, help="Number of topics.", rich_help_panel=_MODEL)
