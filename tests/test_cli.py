@@ -685,6 +685,15 @@ def test_a_fit_that_is_terminated_goes_on(tmp_path):
     assert np.array_equal(gptm.load(path).bound_, expected.bound_)
 
 
+def test_a_model_does_not_replace_another_file_unasked(csv, tmp_path):
+    path = tmp_path / "thesis.txt"
+    path.write_text("years of work")
+    assert "--overwrite" in failing(2, "fit", csv, "-o", path)
+    assert path.read_text() == "years of work"
+    ok("fit", csv, "-t", 2, "--max-iter", 3, "-o", path, "--overwrite")
+    assert gptm.load(path).n_components == 2
+
+
 def test_an_interrupted_fit_does_not_replace_a_model(csv, fitted, monkeypatch, tmp_path):
     path = tmp_path / "m.gptm"
     path.write_bytes(Path(fitted[0]).read_bytes())

@@ -207,6 +207,7 @@ COMMANDS = {
 NO_ARGUMENT = {  # options that stand for no argument of the library, or for one in other units
     *("--output", "--quiet", "--json", "--debug", "--help", "--title", "--scores", "--data"),
     *("--by", "--words", "--to", "--no-text", "--text-length", "--no-corpus", "--observed"),
+    *("--no-checkpoint", "--restart", "--overwrite"),
 }
 ANYTHING = {"--title"}  # no value of these is wrong
 BAD = {
@@ -214,6 +215,7 @@ BAD = {
     "--by": ["size"],
     "--chains": ["0", "many"],
     "--column": ["date", "dat=date", "date=time", "date=date:%Q"],
+    "--checkpoint": ["{missing}/work"],
     "--coregionalization": ["none"],
     "--data": ["{missing}/data"],
     "--encoding": ["klingon"],

@@ -11,7 +11,7 @@ import typer
 from gptm.cli import options as o
 from gptm.cli.argument_options import in_options
 from gptm.cli.progress_bars import fitting
-from gptm.cli.read_documents import check_output, read_training
+from gptm.cli.read_documents import check_output, check_replaceable, read_training
 from gptm.cli.session import INTERRUPTED, OK, Session, Terminated, UsageError, terminating
 from gptm.cli.text_tables import readable, topic_rows
 
@@ -61,6 +61,14 @@ def fit(
             rich_help_panel=_KEEPING,
         ),
     ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Let the model replace a file that is not a model.",
+            rich_help_panel=_KEEPING,
+        ),
+    ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -87,6 +95,9 @@ def fit(
     target = output or _beside(file)
     inputs = [file, *file_options.files(), *word_options.files()]
     check_output(target, inputs=inputs, is_model=True)
+    check_output(checkpoint, "--checkpoint", inputs=inputs)
+    if not overwrite:
+        check_replaceable(target)
     if target == "-" and (session.json or sys.stdout.isatty()):
         raise UsageError(
             "a model is not text: write it to a file with --output FILE, or to a pipe with --output - and "

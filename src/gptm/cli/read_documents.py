@@ -98,6 +98,14 @@ def check_output(
         )
 
 
+def check_replaceable(path: str) -> None:
+    """Raise an error if a model would replace a file that is not a model."""
+    if path != "-" and os.path.isfile(path) and os.path.getsize(path) and not _is_model(path):
+        raise UsageError(
+            f"{path} exists and is not a model. Choose another --output, or pass --overwrite."
+        )
+
+
 def _would_destroy(path: str, read: str) -> bool:
     """Whether a file is what a command reads, or one of the texts in the folder that it reads."""
     if not (os.path.isfile(path) and os.path.exists(read)):

@@ -8,7 +8,7 @@ import typer
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
 from gptm.cli.progress_bars import counting
-from gptm.cli.read_documents import check_table, read_training, write_table
+from gptm.cli.read_documents import check_output, check_table, read_training, write_table
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 
 _NOTHING_TO_COMPARE = (
@@ -49,7 +49,9 @@ def evaluate(
     """
     shares = _shares(observed)
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
-    check_table(output, inputs=[file, *file_options.files(), *word_options.files()])
+    inputs = [file, *file_options.files(), *word_options.files()]
+    check_table(output, inputs=inputs)
+    check_output(checkpoint, "--checkpoint", inputs=inputs)
     if choices["kernel"] is None:
         raise UsageError(
             f"--kernel expects side information here; got 'none'. {_NOTHING_TO_COMPARE}"
@@ -130,7 +132,9 @@ def search(
     if more_shares:
         raise UsageError(f"--observed expects one percentage here; got {observed!r}.")
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
-    check_table(output, inputs=[file, *file_options.files(), *word_options.files()])
+    inputs = [file, *file_options.files(), *word_options.files()]
+    check_table(output, inputs=inputs)
+    check_output(checkpoint, "--checkpoint", inputs=inputs)
     corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus
     from gptm.model import GPTM
     from gptm.selection import search_components
