@@ -37,7 +37,7 @@ class Input:
         self._path = path
         self._progress = progress
         self._raw, self._own = _open(path)
-        self._counted = _Counted(self._raw)
+        self._counted = _ByteCounter(self._raw)
         self.total = None if str(path) == "-" else os.stat(path).st_size
         packed = io.BufferedReader(self._counted, 1 << 16)
         self.stream: io.BufferedReader[Any] = packed
@@ -154,7 +154,7 @@ def _open(path: str | os.PathLike[str]) -> tuple[BinaryIO, bool]:
     return open(path, "rb"), True
 
 
-class _Counted(io.RawIOBase):
+class _ByteCounter(io.RawIOBase):
     """Counts the bytes that go through."""
 
     def __init__(self, raw: BinaryIO):

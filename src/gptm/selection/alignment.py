@@ -149,7 +149,7 @@ def _common_words(a: Fitted, b: Fitted) -> tuple[np.ndarray, np.ndarray]:
 
 def _overlaps(a: Array, b: Array) -> Array:
     """(topics of a, topics of b) sums of the smaller probabilities, on the words that both have."""
-    a, b = (one / np.maximum(one.sum(1, keepdims=True), 1e-300) for one in (a, b))
+    a, b = (beta / np.maximum(beta.sum(1, keepdims=True), 1e-300) for beta in (a, b))
     return np.array([np.minimum(row, b).sum(1) for row in a])
 
 
