@@ -25,7 +25,7 @@ from scipy import sparse
 import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
-from gptm.starts.lda import Chain
+from gptm.starts.lda import LdaRun
 
 PACKAGE = str(Path(gptm.__file__).parent)
 ROUND = 100  # cases that share a seed
@@ -453,10 +453,10 @@ def check_saved(model, X, frame, outcomes):
 @contextmanager
 def short_work():
     """Few sweeps where tests of other things want them: where they lead is told elsewhere."""
-    sweep_to = Chain.sweep_to
+    sweep_to = LdaRun.sweep_to
     with (
         mock.patch.object(
-            Chain, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 5), *rest)
+            LdaRun, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 5), *rest)
         ),
         mock.patch("gptm.model.SHORT_CHAIN", 5),
         warnings.catch_warnings(),

@@ -476,10 +476,10 @@ def test_diagonalise_asks_for_a_covariance(bad, K):
     A = np.eye(K)
     A[1, 1] = bad
     for B in (np.eye(K), np.zeros((K, K))):
-        with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        with pytest.raises(ValueError, match="positive definite"):
             diagonalise(A, B)
     if bad > 0 or np.isnan(bad):
-        with pytest.raises(np.linalg.LinAlgError, match="finite"):
+        with pytest.raises(ValueError, match="positive definite"):
             diagonalise(np.eye(K), A)
 
 

@@ -207,9 +207,9 @@ COMMANDS = {
 NO_ARGUMENT = {  # options that stand for no argument of the library, or for one in other units
     *("--output", "--quiet", "--json", "--debug", "--help", "--title", "--scores", "--data"),
     *("--by", "--words", "--to", "--no-text", "--text-length", "--no-corpus", "--observed"),
-    *("--no-checkpoint", "--restart", "--overwrite"),
+    *("--no-checkpoint", "--restart", "--overwrite", "--auto", "--name", "--by-share"),
 }
-ANYTHING = {"--title"}  # no value of these is wrong
+ANYTHING = {"--title", "--name"}  # no value of these is wrong
 BAD = {
     "--at": ["when", "nowhere=1", "date=soon"],
     "--by": ["size"],

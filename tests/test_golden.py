@@ -11,10 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gptm import CTM, GPTM
+from gptm import CTM, GPTM, Corpus, load
 from gptm import kernels as k
+from gptm.storage import load_attached
 
-RECORD = Path(__file__).parent / "golden" / "fits.npz"
+FOLDER = Path(__file__).parent / "golden"
+RECORD = FOLDER / "fits.npz"
+MODEL, ANSWERS = FOLDER / "model.gptm", FOLDER / "model.npz"
 LOOSE = {"rtol": 1e-4, "atol": 1e-6}  # where another processor rounds differently
 # A length-scale learnt anew differs in its last digits, and features of it may then change their signs: other draws.
 ROUNDING_DECIDES = {"chains"}
@@ -107,6 +110,41 @@ def test_a_fit_gives_what_it_gave(name):
             np.testing.assert_array_equal(array, expected[key], err_msg=key)
         else:
             np.testing.assert_allclose(array, expected[key], err_msg=key, **LOOSE)
+
+
+def test_a_model_file_of_the_past_loads():
+    """Written once and never again: whatever changes, people's models still load."""
+    counts, metadata = documents()
+    model = load(MODEL)
+    with np.load(ANSWERS) as answers:
+        np.testing.assert_allclose(model.components_, answers["components"], rtol=1e-12)
+        np.testing.assert_allclose(model.doc_topics_, answers["documents"], rtol=1e-12)
+        theta = model.transform(counts[24:], metadata=metadata[24:])
+        np.testing.assert_allclose(theta, answers["transform"], rtol=1e-6)
+        effects = model.effects("source")[["contrast", "share"]].to_numpy()
+        np.testing.assert_allclose(effects, answers["effects"], rtol=1e-4, atol=1e-6)
+    assert model.topic_names_ == ["first", None, None]
+    assert load_attached(MODEL).corpus.shape == (24, 20)
+
+
+def write_model():
+    """The file of the test above, with all that a file can hold."""
+    counts, metadata = documents()
+    words = [f"word{i}" for i in range(counts.shape[1])]
+    corpus = Corpus(
+        counts, words, metadata=metadata.reset_index(drop=True), ids=list(metadata.index)
+    )
+    kernel = k.Matern("year") + k.Categorical("source") + k.Graph("links")
+    seeds = {"first": ["word0"]}
+    model = GPTM(3, kernel=kernel, seed_words=seeds, max_iter=30, random_state=0).fit(corpus[:24])
+    model.save(MODEL, corpus=corpus[:24])
+    np.savez_compressed(
+        ANSWERS,
+        components=model.components_,
+        documents=model.doc_topics_,
+        transform=model.transform(corpus[24:]),
+        effects=model.effects("source")[["contrast", "share"]].to_numpy(),
+    )
 
 
 def processor():

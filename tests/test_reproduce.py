@@ -507,7 +507,7 @@ def test_ctrl_c_keeps_what_is_done(folder, tmp_path):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert b"What is done is kept" in errors
+    assert b"Finished jobs are kept" in errors
     assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl"]
     assert Store(results).results()
 

@@ -780,8 +780,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> from gptm import CTM, Corpus
-        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee", "war, peace"] * 20)
-        >>> model = CTM(2, seed_words={"drinks": ["tea", "coffee"], "war": ["war"]}, random_state=0)
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee", "army, navy"] * 20)
+        >>> model = CTM(2, seed_words={"drinks": ["tea", "coffee"], "war": ["army"]}, random_state=0)
         >>> split = model.fit(corpus).split_topic("drinks")
         >>> split.topic_names_
         ['drinks 1', 'drinks 2', 'war']

@@ -14,6 +14,7 @@ from gptm._basics.errors import InputError, Message, PythonOnly
 from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
 from gptm.corpus.corpus import Corpus
+from gptm.corpus.kinds import base_kind
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.typed_columns import typed_frame
 
@@ -116,9 +117,18 @@ def frame_of(
         frame = X.metadata_as(kinds or {}, only)
     else:
         frame = as_frame(metadata, n_documents)
+        # Numbers in the place of dates may be years, days or seconds: the kernel refuses them, and says so.
+        unclear = set() if frame is None else {n for n in kinds or {} if _is_number(frame, n)}
+        dates = {name for name in unclear if base_kind((kinds or {})[name]) == "date"}
+        if dates and only is not None:
+            only = [name for name in only if name not in dates]
         frame = None if frame is None else typed_frame(frame, kinds, only=only)
     ids = X.ids if isinstance(X, Corpus) else None
     return frame if frame is None or ids is None else frame.set_axis(pd.Index(ids))
+
+
+def _is_number(frame: pd.DataFrame, name: str) -> bool:
+    return name in frame and isinstance(frame[name], pd.Series) and frame[name].dtype.kind in "iuf"
 
 
 def columns_of(kernel: Any) -> Collection[str] | None:

@@ -44,8 +44,8 @@ def typed_frame(
     >>> import pandas as pd
     >>> from gptm.corpus.typed_columns import typed_frame
     >>> frame = typed_frame(pd.DataFrame({"when": ["31.01.2020", "NA"], "by": ["Ann", "n/a"]}))
-    >>> frame["when"].dt.year.tolist(), frame["by"].tolist()
-    ([2020.0, nan], ['Ann', None])
+    >>> frame["when"].dt.year.tolist(), frame["by"].dropna().tolist()
+    ([2020.0, nan], ['Ann'])
     """
     given, settled = check_kinds(kinds), kinds_of(frame)
     wanted = frame.columns if only is None else [name for name in frame.columns if name in only]

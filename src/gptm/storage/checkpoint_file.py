@@ -100,7 +100,7 @@ class CheckpointFile:
         self.header: dict[str, Any] = {}
         self.tree: Tree | None = None
         self.phase = ""
-        self.failed = False
+        self.failed = self.ended = False
         if self.path.exists():
             self._open()
         self.written = time.monotonic()
@@ -125,7 +125,8 @@ class CheckpointFile:
         """Replace the file. Where it cannot be written the fit goes on, and says so once."""
         if not self.failed:
             self._write(phase, tree)
-        if ending.is_set():
+        if ending.is_set() and not self.ended:  # once: whoever stops may write again
+            self.ended = True
             raise KeyboardInterrupt
 
     def _write(self, phase: str, tree: Tree) -> None:

@@ -16,7 +16,7 @@ from gptm._basics.memory import check_bytes
 from gptm._basics.plain_json import parse_json
 from gptm._basics.sparse_arrays import csr_parts, from_csr_parts
 from gptm.corpus import Corpus
-from gptm.corpus.kinds import kinds_of, with_kinds
+from gptm.corpus.kinds import check_kinds, kinds_of, with_kinds
 
 Tensors = dict[str, np.ndarray]
 Header = dict[str, Any]
@@ -87,6 +87,9 @@ def unpack_frame(headers: list[Header], name: str, tensors: Tensors, n_rows: int
     if not all(isinstance(label, str) for label in names):
         raise ValueError(f"the names of the columns of {name!r} must be texts")
     kinds = {header["name"]: header["holds"] for header in headers if header.get("holds")}
+    if not all(isinstance(kind, str) for kind in kinds.values()):
+        raise ValueError(f"the kinds of the columns of {name!r} must be texts")
+    check_kinds(kinds)
     return with_kinds(frame.set_axis(names, axis=1), kinds)
 
 

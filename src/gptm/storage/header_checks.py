@@ -12,7 +12,7 @@ Header = Mapping[str, Any]
 def check_model_header(header: Header) -> None:
     """An error unless the entries that describe the model are of the kinds that `write_model` writes."""
     for name, (fits, expected) in _MODEL.items():
-        _check(name, header[name], fits, expected)
+        _check(name, header.get(name) if name == "kinds" else header[name], fits, expected)
 
 
 def check_attached_header(header: Header) -> None:
@@ -75,6 +75,7 @@ _MODEL: _Checks = {
         _or_none(lambda value: isinstance(value, list) and all(map(_or_none(_is_text), value))),
         "a list of names",
     ),
+    "kinds": (_or_none(_is_text_by_text), "kinds by column"),
     "members": (_or_none(_is_groups), "groups of topics"),
     "history": (_is_texts, "a list of sentences"),
 }

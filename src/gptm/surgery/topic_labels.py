@@ -49,10 +49,12 @@ def own_names(fitted: Fitted, feature_names: Sequence[str] | None = None) -> dic
     words = [str(word) for word in word_names(fitted, feature_names)]
     frex = metrics.frex(fitted.components)
     candidates = metrics.top_words(fitted.components, N_CANDIDATES)
+    best = fitted.components.argmax(0)  # the topic in which each word is most probable
     names: dict[int, str | None] = {}
     used: list[str] = []
     for topic in np.argsort(-topic_shares(fitted.proportions), kind="stable").tolist():
         likely = [w for w in candidates[topic] if fitted.components[topic, w] > 0]
+        likely = [w for w in likely if best[w] == topic] or likely
         ranked = sorted(likely, key=lambda w, k=topic: -frex[k, w])  # type: ignore[misc]
         parts = _parts([words[w] for w in ranked], used)
         used += parts
@@ -90,7 +92,7 @@ def _alike(a: str, b: str) -> bool:
 def _same_word(a: str, b: str) -> bool:
     short, long = sorted((a, b), key=len)
     ending = len(long) - len(short)
-    return a == b or (long.startswith(short) and ending <= _ENDING <= len(short))
+    return a == b or (long.startswith(short) and ending <= min(_ENDING, len(short) - 1))
 
 
 def _numbered(names: Sequence[str | None]) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gptm._basics.types import Array
 from gptm.fitted import Reason
-from gptm.inference.checkpoint import Checkpoint, Tree, terms_from, terms_tree
+from gptm.inference.checkpoint import Checkpoint, NoCheckpoint, Tree, terms_from, terms_tree
 from gptm.inference.em import lower_bound as bound
 from gptm.inference.em import parameter_steps as mstep
 from gptm.inference.em.document_step import Posterior, Prior, Statistics, infer_documents
@@ -290,13 +290,14 @@ def run(
     max_iter: int,
     tol: float,
     after_iteration: Callable[[int, EmState], bool],
-    checkpoint: Checkpoint,
+    checkpoint: Checkpoint | None = None,
 ) -> EmResult:
     """Iterate until the bound rises by less than `tol` of its value, the kernel's parameters included.
 
     `after_iteration(iteration, state)` stops it when it returns True. Ctrl-C leaves the state of the last
     complete iteration.
     """
+    checkpoint = checkpoint or NoCheckpoint()
     bounds: list[float] = []
     if (tree := checkpoint.read("em")) is not None:
         state, bounds = state_from(problem, tree["state"]), tree["bounds"].tolist()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gptm.fitted import Fitted
-from gptm.inference.checkpoint import Checkpoint, NoCheckpoint
+from gptm.inference.checkpoint import Checkpoint
 from gptm.inference.em import loop
 from gptm.inference.mean_solve import dual_coefficients, residuals
 from gptm.inference.problem import FitProblem
@@ -27,7 +27,7 @@ def run_em(
         max_iter=max_iter,
         tol=tol,
         after_iteration=after_iteration,
-        checkpoint=checkpoint or NoCheckpoint(),
+        checkpoint=checkpoint,
     )
     state = loop.normalised(problem, result.state)
     return Fitted(
