@@ -300,7 +300,9 @@ def arguments_of(command, path, model):
     """What a command needs beside options."""
     if command in ("fit", "evaluate", "search"):
         return [path]
-    return {"demo": [], "transform": [model, path]}.get(command, [model])
+    topics = {"name": ["0=tea"], "merge": [0, 1], "drop": [0], "split": [0], "reorder": [1, 0]}
+    more = topics | {"reduce": [1], "transform": [path]}
+    return [] if command == "demo" else [model, *more.get(command, [])]
 
 
 CASES = [(c, o, value) for c, o in value_options() if o not in ANYTHING for value in BAD[o]]
