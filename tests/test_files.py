@@ -1381,3 +1381,57 @@ def test_damage_inside_of_a_parquet_file(tmp_path):
     cut = files.read(put(tmp_path, "t.parquet", bytes(content)), words=PLAIN)
     assert len(cut.corpus) == 2000
     assert problem(cut, "cut short").lines == (2000,)
+
+
+# Files that nobody vouches for
+
+
+def write_matrix(folder, sizes, entries):
+    (folder / "a.vocab").write_text("tea\ncoffee\n")
+    lines = ["%%MatrixMarket matrix coordinate integer general", sizes, *entries]
+    (folder / "a.mtx").write_text("\n".join(lines) + "\n")
+    return folder / "a.mtx"
+
+
+def test_counts_beyond_32_bits_stay_what_they_are(tmp_path):
+    path = write_matrix(tmp_path, "2 2 3", ["1 1 5000000000", "2 2 3000000000", "1 2 1"])
+    counts = files.read(path).corpus.counts.toarray()
+    assert counts.tolist() == [[5_000_000_000, 1], [0, 3_000_000_000]]
+
+
+@pytest.mark.parametrize("sizes", ["1000000000000 2 1", "2 500000000000 1", "2 2 400000000000"])
+def test_the_header_of_a_matrix_is_not_believed(sizes, tmp_path):
+    with pytest.raises(ValueError, match="promises"):
+        files.read(write_matrix(tmp_path, sizes, ["1 1 5"]))
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_json_that_is_nested_too_deeply_is_an_error(name, tmp_path):
+    deep = "[" * 100_000 + "]" * 100_000
+    (tmp_path / name).write_text(deep if name == "a.json" else f'{{"text": {deep}}}')
+    with pytest.raises(ValueError, match=r"broken line|JSON"):
+        files.read(tmp_path / name)
+
+
+def test_packed_files_are_bounded(tmp_path, monkeypatch):
+    with gzip.open(tmp_path / "a.csv.gz", "wb") as file:
+        file.write(b"text\n" + b"a " * 51_000_000)
+    with pytest.raises(ValueError, match="GPTM_MOST_UNPACKED"):
+        files.read(tmp_path / "a.csv.gz")
+    np.savez_compressed(tmp_path / "a.npz", data=np.zeros(20_000_000))
+    (tmp_path / "a.vocab").write_text("tea\n")
+    with pytest.raises(ValueError, match="times its size"):
+        files.read(tmp_path / "a.npz")
+
+
+def test_a_table_of_very_many_columns_is_refused_at_once(tmp_path):
+    names = ",".join(f"c{i}" for i in range(100_000))
+    (tmp_path / "a.csv").write_text(f"{names}\n{names}\n")
+    with pytest.raises(ValueError, match="100,000 columns"):
+        files.read(tmp_path / "a.csv")
+
+
+def test_a_closed_standard_input_is_an_error(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(ValueError, match="standard input is closed"):
+        files.read("-")

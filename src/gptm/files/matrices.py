@@ -16,13 +16,14 @@ from gptm.corpus.problems import ProblemLog
 from gptm.corpus.stop_words import composed
 from gptm.corpus.words import Words, WordsReport, limit_words, removed_words, with_kept
 from gptm.files.formats import FilePath
-from gptm.files.streams import Input, Lines, Progress
+from gptm.files.streams import Input, Lines, Progress, check_archive
 
 logger = logging.getLogger("gptm")
 _OWN_VOCABULARY = Message(
     "Pass the vocabulary that belongs to the counts: ", Argument("vocabulary", ...), "."
 )
 
+_EMPTY_ROWS = 10_000_000  # documents or words without an entry that a matrix may have
 _NAMES = ("vocab.txt", "vocabulary.txt", "vocab.json", "features.txt", "words.txt")
 
 
@@ -105,7 +106,7 @@ def _beside(path: FilePath) -> Path:
 def _json_words(content: str, name: str) -> list[str]:
     try:
         value = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"the vocabulary {name!r} is no JSON ({error}).") from None
     if isinstance(value, dict):  # scikit-learn's vocabulary_
         if sorted(value.values()) != list(range(len(value))):
@@ -129,9 +130,25 @@ def _matrix_market(source: Input) -> csr_matrix:
 
     try:
         with source.seekable() as file:
-            return csr_matrix(mmread(io.BytesIO(file.read())))
+            content = file.read()
+        _check_size(content)
+        return csr_matrix(mmread(io.BytesIO(content)))
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{source.name} is no readable Matrix Market file ({error}).") from None
+
+
+def _check_size(content: bytes) -> None:
+    """An error if a header promises more than the file can hold: nothing is allocated on its word."""
+    header, *lines = content[:100_000].split(b"\n")
+    sizes = next((line for line in lines if line.strip() and not line.startswith(b"%")), b"")
+    numbers = [int(part) for part in sizes.split()]
+    dense = b"array" in header.lower()
+    rows, columns = numbers[:2] if len(numbers) > 1 else (0, 0)
+    entries = rows * columns if dense else numbers[2] if len(numbers) > 2 else 0
+    if 2 * entries > len(content) or max(rows, columns) > _EMPTY_ROWS + len(content):
+        raise ValueError(
+            f"its header promises {rows} x {columns} with {entries} entries, more than {len(content)} bytes can hold"
+        )
 
 
 def _npz(source: Input) -> csr_matrix:
@@ -139,6 +156,7 @@ def _npz(source: Input) -> csr_matrix:
 
     try:
         with source.seekable() as file:
+            check_archive(file)
             return csr_matrix(load_npz(file))
     except Exception as error:  # zipfile's, numpy's and scipy's own errors
         raise ValueError(
@@ -209,7 +227,8 @@ def _checked(counts: csr_matrix, lines: list[int], log: ProblemLog) -> csr_matri
     counts.eliminate_zeros()
     fractional = counts.data != np.round(counts.data)
     if not fractional.any():
-        counts.data = counts.data.astype(np.int32)
+        small = counts.data.max(initial=0) <= np.iinfo(np.int32).max
+        counts.data = counts.data.astype(np.int32 if small else np.int64)
         return counts
     rows = np.unique(np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[fractional])
     for row in rows:

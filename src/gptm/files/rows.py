@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from gptm._basics.errors import InputError
 from gptm.corpus.cells import as_number
 from gptm.corpus.dates import find_forms
 from gptm.corpus.problems import ProblemLog
@@ -15,6 +16,7 @@ from gptm.files.table_columns import shown
 
 Row = tuple[int, dict[str, Any]]  # number of its line, and its cells by name
 
+MOST_COLUMNS = 10_000
 _LONGEST = 1 << 25  # characters of one row; beyond, a quote was surely left open
 _NO_LIMIT = 2**31 - 1
 _NEVER = "\x1f"  # separates nothing: for files of one column
@@ -227,6 +229,11 @@ def _numbers(header: list[str]) -> list[str]:
 
 def _distinct(header: list[str], log: ProblemLog) -> list[str]:
     """Names of columns, all different and none empty."""
+    if len(header) > MOST_COLUMNS:
+        raise InputError(
+            f"the table has {len(header):,} columns; tables of documents have at most {MOST_COLUMNS:,}. Save counts of "
+            "words as a sparse matrix (.mtx or .npz), or leave columns out."
+        )
     names: list[str] = []
     for position, cell in enumerate(header, start=1):
         name = plain = cell.strip() or f"column {position}"
@@ -253,7 +260,7 @@ def json_rows(lines: Lines, log: ProblemLog) -> Iterator[Row]:
         if line.strip():
             try:
                 value = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 log.add("broken line", lines.number, f"no JSON ({error})")
             else:
                 yield from _object_row(value, lines.number, log)
@@ -271,6 +278,9 @@ def _array_rows(first: str, lines: Lines, log: ProblemLog) -> Iterator[Row]:
             return
         try:
             value, start = decode(text, start)
+        except RecursionError:
+            log.add("broken line", number, "no JSON: nested too deeply")
+            return
         except ValueError as error:
             more = next(lines, None)
             if more is None:

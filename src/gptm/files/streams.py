@@ -6,16 +6,20 @@ import io
 import os
 import re
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from gptm._basics.errors import ArgumentError
+from gptm._basics.errors import ArgumentError, InputError
 from gptm.corpus.problems import ProblemLog
 
 Progress = Callable[[int, int | None], Any]
 
+MOST_UNPACKED = 200.0  # bytes for each packed one
+ANY_SIZE = 100_000_000  # bytes that may come out of anything
+RATIO_SETTING = "GPTM_MOST_UNPACKED"
 _GZIP = b"\x1f\x8b"
 _BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 _ESCAPED = re.compile("[\udc80-\udcff]+")  # what "surrogateescape" makes of undecodable bytes
@@ -44,7 +48,8 @@ class Input:
         self._packed = packed.peek(2)[:2] == _GZIP  # also without the suffix
         if self._packed:
             unpacked = gzip.GzipFile(fileobj=packed)
-            self.stream = io.BufferedReader(cast(io.RawIOBase, unpacked), 1 << 16)
+            bounded = _Bounded(cast(BinaryIO, unpacked), self._counted, self.name)
+            self.stream = io.BufferedReader(bounded, 1 << 16)
 
     def peek(self, size: int = 1024) -> bytes:
         """The first bytes, which stay there to be read."""
@@ -145,6 +150,8 @@ def decode(content: bytes, encoding: str, log: ProblemLog, number: int) -> str:
 
 def _open(path: str | os.PathLike[str]) -> tuple[BinaryIO, bool]:
     if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed. Pass the path of a file.")
         stream = getattr(sys.stdin, "buffer", None)
         return stream or io.BytesIO(sys.stdin.read().encode("utf-8")), False
     if not Path(path).exists():
@@ -171,6 +178,42 @@ class _ByteCounter(io.RawIOBase):
         buffer[: len(data)] = data
         self.done += len(data)
         return len(data)
+
+
+class _Bounded(io.RawIOBase):
+    """Unpacked bytes, which are refused where far more come out than went in."""
+
+    def __init__(self, unpacked: BinaryIO, packed: _ByteCounter, name: str):
+        self.done = 0
+        self._unpacked, self._packed, self._name = unpacked, packed, name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._unpacked.read(len(buffer))
+        buffer[: len(data)] = data
+        self.done += len(data)
+        check_ratio(self.done, self._packed.done, self._name)
+        return len(data)
+
+
+def check_ratio(unpacked: int, packed: int, name: str) -> None:
+    """An error where a packed file looks made to fill a memory or a disk."""
+    most = float(os.environ.get(RATIO_SETTING, MOST_UNPACKED))
+    if unpacked > ANY_SIZE and unpacked > most * max(packed, 1):
+        raise InputError(
+            f"{name} unpacks to more than {most:g} times its size, which no text does. If you trust it, unpack it "
+            f"yourself, or set the environment variable {RATIO_SETTING} to a larger number."
+        )
+
+
+def check_archive(file: BinaryIO) -> None:
+    """The same for the members of a zip file, by what it says of itself; leaves the file at its start."""
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            check_ratio(member.file_size, member.compress_size, member.filename)
+    file.seek(0)
 
 
 def _encoding(source: Input, encoding: str) -> str:
