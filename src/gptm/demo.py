@@ -48,7 +48,7 @@ class Listener(Protocol):
         """Show that a task is running."""
 
     def fitting(
-        self, model: Any
+        self, model: GPTM
     ) -> AbstractContextManager[Callable[[int, Any], bool | None] | None]:
         """Show the progress of a fit; gives the model's `callback`."""
 
@@ -66,7 +66,7 @@ class PlainText:
     def working(self, task: str) -> AbstractContextManager[object]:
         return nullcontext()
 
-    def fitting(self, model: Any) -> AbstractContextManager[None]:
+    def fitting(self, model: GPTM) -> AbstractContextManager[None]:
         return nullcontext()
 
 
@@ -139,7 +139,7 @@ def _fit_both(
     return model, without, complete
 
 
-def _fit(listener: Listener, model: Any, corpus: Corpus) -> bool:
+def _fit(listener: Listener, model: GPTM, corpus: Corpus) -> bool:
     """Fit and show the progress; False if Ctrl-C ended it."""
     with listener.fitting(model) as callback:
         model.set_params(callback=callback).fit(corpus)

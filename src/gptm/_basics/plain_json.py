@@ -31,10 +31,12 @@ def check_depth(value: Any) -> None:
     """An error if lists and dictionaries are nested more deeply than functions that call themselves can follow."""
     level = [value]
     for _ in range(_DEEPEST + 1):
-        inner = [one for one in level if isinstance(one, dict | list | tuple)]
+        inner = [part for part in level if isinstance(part, dict | list | tuple)]
         if not inner:
             return
-        level = [item for one in inner for item in (one.values() if isinstance(one, dict) else one)]
+        level = [
+            item for part in inner for item in (part.values() if isinstance(part, dict) else part)
+        ]
     raise _too_deep()
 
 

@@ -107,9 +107,9 @@ def check_init(init: Any, n_components: int, n_words: int) -> str | Array:
 
 def checked_quantiles(given: Any) -> list[float]:
     """Probabilities of quantiles, such as (0.05, 0.95)."""
-    found = [given] if is_real(given) else list(given)
-    if not found or not all(is_real(one) and 0 < one < 1 for one in found):
+    quantiles = [given] if is_real(given) else list(given)
+    if not quantiles or not all(is_real(q) and 0 < q < 1 for q in quantiles):
         raise ArgumentError(
             "quantiles", "must be probabilities between 0 and 1, such as (0.05, 0.95)", given
         )
-    return [float(one) for one in found]
+    return [float(q) for q in quantiles]

@@ -12,6 +12,7 @@ from gptm.cli.session import Session
 
 if TYPE_CHECKING:
     from gptm.demo import Findings
+    from gptm.model import GPTM
 
 
 def demo(
@@ -44,5 +45,5 @@ class _SessionListener:
     def working(self, task: str) -> AbstractContextManager[object]:
         return bar(self.session, task)
 
-    def fitting(self, model: Any) -> AbstractContextManager[Callable[[int, Any], bool]]:
+    def fitting(self, model: "GPTM") -> AbstractContextManager[Callable[[int, Any], bool]]:
         return fitting(self.session, "fitting", model.max_iter, model.tol)

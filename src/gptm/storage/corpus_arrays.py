@@ -305,12 +305,12 @@ def _unpack_text(header: Header, name: str, tensors: Tensors) -> pd.Series:
 
 def _vector_type(values: pd.Series) -> str | None:
     """The container of a column of lists of floats, if it is one."""
-    known = [value for value in values if value is not None]
-    if not known:
+    present = [value for value in values if value is not None]
+    if not present:
         return None
-    if all(isinstance(v, np.ndarray) and v.ndim == 1 and v.dtype == np.float64 for v in known):
+    if all(isinstance(v, np.ndarray) and v.ndim == 1 and v.dtype == np.float64 for v in present):
         return "array"
-    if all(type(v) is list and v and all(type(x) is float for x in v) for v in known):
+    if all(type(v) is list and v and all(type(x) is float for x in v) for v in present):
         return "list"
     return None
 

@@ -28,13 +28,13 @@ def _turns(structure: Structure) -> bool:
 
 def anchors(draws: Draws, bound: BoundKernel) -> dict[str, np.ndarray]:
     """Features of some documents, by which `in_own_basis` knows the basis that weights were drawn in."""
-    found = {}
+    arrays_by_name = {}
     for number, (_, term) in enumerate(zip(draws.parts, terms_of(bound), strict=False)):
         structure = term.structure
         if structure.features is not None and _turns(structure):
             Phi = structure.features.take(_anchor_rows(structure)).to_dense()
-            found[f"{_ANCHOR}{number}"] = Phi.astype(np.float32)
-    return found
+            arrays_by_name[f"{_ANCHOR}{number}"] = Phi.astype(np.float32)
+    return arrays_by_name
 
 
 def in_own_basis(draws: Draws, bound: BoundKernel, tensors: dict[str, np.ndarray]) -> Draws:
@@ -61,34 +61,38 @@ def in_own_basis(draws: Draws, bound: BoundKernel, tensors: dict[str, np.ndarray
 
 def draws_arrays(draws: Draws) -> dict[str, np.ndarray]:
     """Snapshots by name; parts of the kernel's terms by their numbers."""
-    found = {name: getattr(draws, name) for name in Draws._fields if name != "parts"}
+    arrays_by_name = {name: getattr(draws, name) for name in Draws._fields if name != "parts"}
     for number, part in enumerate(draws.parts):
         arrays = {"weights": part.weights, "own": part.own}
         arrays |= {f"graph{i}": graph for i, graph in enumerate(part.graphs)}
-        found |= {f"part{number}.{k}": array for k, array in arrays.items() if array is not None}
-    return {f"{_DRAWS}{name}": np.ascontiguousarray(array) for name, array in found.items()}
+        arrays_by_name |= {
+            f"part{number}.{k}": array for k, array in arrays.items() if array is not None
+        }
+    return {
+        f"{_DRAWS}{name}": np.ascontiguousarray(array) for name, array in arrays_by_name.items()
+    }
 
 
 def read_draws(tensors: dict[str, np.ndarray]) -> Draws | None:
-    found = {
+    arrays_by_name = {
         name.removeprefix(_DRAWS): array
         for name, array in tensors.items()
         if name.startswith(_DRAWS)
     }
-    if not found:
+    if not arrays_by_name:
         return None
     parts: list[Part] = []
-    while names := [name for name in found if name.startswith(f"part{len(parts)}.")]:
+    while names := [name for name in arrays_by_name if name.startswith(f"part{len(parts)}.")]:
         begin = f"part{len(parts)}."
         graphs = sum(name.startswith(f"{begin}graph") for name in names)
         parts.append(
             Part(
-                found.get(f"{begin}weights"),
-                found.get(f"{begin}own"),
-                tuple(found[f"{begin}graph{i}"] for i in range(graphs)),
+                arrays_by_name.get(f"{begin}weights"),
+                arrays_by_name.get(f"{begin}own"),
+                tuple(arrays_by_name[f"{begin}graph{i}"] for i in range(graphs)),
             )
         )
-    return Draws(**{name: found[name] for name in Draws._fields[:-1]}, parts=tuple(parts))
+    return Draws(**{name: arrays_by_name[name] for name in Draws._fields[:-1]}, parts=tuple(parts))
 
 
 def check_draws(draws: Draws, bound: BoundKernel, p: int) -> None:

@@ -48,7 +48,10 @@ def encode(value: Any, tensors: dict[str, np.ndarray], path: str) -> Any:
     if isinstance(value, pd.DataFrame):
         kept = _kept(value.to_numpy(dtype=np.float64), tensors, path)
         index, columns = (
-            [one if isinstance(one, int | float | str) else as_name(one) for one in labels.tolist()]
+            [
+                label if isinstance(label, int | float | str) else as_name(label)
+                for label in labels.tolist()
+            ]
             for labels in (value.index, value.columns)
         )
         return {"frame": kept, "index": index, "columns": columns}
@@ -89,7 +92,9 @@ def decode(value: Any, tensors: dict[str, np.ndarray]) -> Any:
     if "sparse.data" in value:
         return _square({key: tensors[name] for key, name in value.items()})
     if "frame" in value:
-        index, columns = ([decode(one, tensors) for one in value[k]] for k in ("index", "columns"))
+        index, columns = (
+            [decode(label, tensors) for label in value[k]] for k in ("index", "columns")
+        )
         return pd.DataFrame(tensors[value["frame"]], index=index, columns=columns)
     if "list" in value:
         return [decode(item, tensors) for item in value["list"]]

@@ -39,7 +39,11 @@ def merged_logits(eta: Array, origin: Origin) -> Array:
     """
     groups = [list(group) for group in origin.members]
     return np.stack(
-        [eta[..., one[0]] if len(one) == 1 else logsumexp(eta[..., one], -1) for one in groups], -1
+        [
+            eta[..., group[0]] if len(group) == 1 else logsumexp(eta[..., group], -1)
+            for group in groups
+        ],
+        -1,
     )
 
 

@@ -94,11 +94,11 @@ def _draws(draws: Draws, origin: Origin, moments: Moments | None) -> Draws:
 
 def _watched(watched: dict[str, Array], origin: Origin) -> dict[str, Array]:
     """What chains are judged by, of the topics as they are now."""
-    found = dict(watched)
-    found["share"] = origin.combined(watched["share"])
+    combined = dict(watched)
+    combined["share"] = origin.combined(watched["share"])
     if "effect" in watched:
-        found["effect"] = centred(watched["effect"] @ origin.means)
-    return found
+        combined["effect"] = centred(watched["effect"] @ origin.means)
+    return combined
 
 
 def _coherence(old: Fitted, origin: Origin) -> Array | None:
@@ -106,14 +106,14 @@ def _coherence(old: Fitted, origin: Origin) -> Array | None:
     if old.coherence is None:
         return None
     single = np.array([len(group) == 1 for group in origin.members])
-    found = old.coherence[[group[0] for group in origin.members]]
+    own = old.coherence[[group[0] for group in origin.members]]
     if single.all():
-        return found
-    merged = np.full(len(found), np.nan)
+        return own
+    merged = np.full(len(own), np.nan)
     if old.counts is not None:
         components = origin.means.T @ old.components
         merged = np.asarray(metrics.npmi_coherence(components, old.counts, N_SCORED))
-    return np.where(single, found, merged)
+    return np.where(single, own, merged)
 
 
 def with_counts(fitted: Fitted, counts: csr_matrix) -> Fitted:

@@ -120,7 +120,7 @@ def _members(old: Fitted, origin: Origin, topic: int, n: int) -> Members:
         if number == topic:
             groups += [(len(kept) + part,) for part in range(n)]
         else:
-            groups.append(tuple(place[one] for one in group))
+            groups.append(tuple(place[topic] for topic in group))
     return tuple(groups)
 
 

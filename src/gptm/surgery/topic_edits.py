@@ -116,8 +116,8 @@ def _grouped(
     )
     history = (*fitted.history, done)
     grouped = regroup(old.fitted, members)
-    known = None if fitted.coherence is None else _kept_coherence(fitted, grouped, groups)
-    return replace(grouped, topic_names=_or_none(given), history=history, coherence=known)
+    coherence = None if fitted.coherence is None else _kept_coherence(fitted, grouped, groups)
+    return replace(grouped, topic_names=_or_none(given), history=history, coherence=coherence)
 
 
 def _kept_coherence(fitted: Fitted, grouped: Fitted, groups: list[list[int]]) -> Any:

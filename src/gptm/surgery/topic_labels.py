@@ -86,7 +86,7 @@ def _alike(a: str, b: str) -> bool:
     >>> _alike("taxes", "income tax"), _alike("war", "warsaw pact")
     (True, False)
     """
-    return any(_same_word(one, other) for one in a.split() for other in b.split())
+    return any(_same_word(word, other) for word in a.split() for other in b.split())
 
 
 def _same_word(a: str, b: str) -> bool:
