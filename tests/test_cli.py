@@ -685,6 +685,15 @@ def test_a_fit_that_is_terminated_goes_on(tmp_path):
     assert np.array_equal(gptm.load(path).bound_, expected.bound_)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="shells differ there")
+@pytest.mark.parametrize("command", ["topics", "info"])
+def test_a_closed_standard_output_is_an_error(command, fitted):
+    line = f'"{sys.executable}" -m gptm {command} "{fitted[0]}" >&-'
+    done = subprocess.run(line, shell=True, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert "standard output is closed" in done.stderr
+
+
 def test_a_model_does_not_replace_another_file_unasked(csv, tmp_path):
     path = tmp_path / "thesis.txt"
     path.write_text("years of work")

@@ -70,6 +70,8 @@ class Session:
 
     def answer(self, data: Any, text: Callable[[], None]) -> None:
         """Print data on standard output: as JSON with --json, otherwise as `text()` prints them."""
+        if sys.stdout is None:
+            raise UsageError("standard output is closed. Send it to a file, a pipe or a terminal.")
         if self.json:
             text_of_data = json.dumps(plain(data), ensure_ascii=False, indent=2)
             sys.stdout.write(printable_json(text_of_data) + "\n")
