@@ -14,7 +14,7 @@ from gptm.model import GPTM
 from gptm.selection.folds import Data
 
 
-def name_of(model: Any) -> str:
+def name_of(model: object) -> str:
     if not isinstance(model, GPTM):
         raise ValueError(
             f"expected a GPTM or CTM; got {model!r}. Pass the topic model itself, with counts or a Corpus as X. For "
