@@ -1117,10 +1117,32 @@ def test_search(csv):
     given = ["search", csv, "--topics", "1,2", "--folds", 2, "-k", "none", "--max-iter", 20]
     result = ok(*given)
     assert [row.split()[0] for row in result.stdout.splitlines()[1:]] == ["1", "2"]
-    assert "one-standard-error" in result.stderr
+    assert "within one standard error" in result.stderr
     found = json.loads(ok(*given, "--json").stdout)
     assert [row["n_components"] for row in found] == [1, 2]
     assert sum(row["best"] for row in found) == 1
+
+
+def test_scores_of_new_groups_and_of_the_future(csv, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    quick = ["-t", 2, "--folds", 2, "-k", "matern(date)", "--max-iter", 5, "--json"]
+    by_time = json.loads(ok("evaluate", csv, *quick, "--by-time", "date").stdout)
+    frame = make_frame()
+    corpus = files.read(csv).corpus
+    model = gptm.GPTM(2, kernel=gptm.kernels.Matern("date"), max_iter=5, random_state=0)
+    expected = gptm.cross_validate(model, corpus, cv=2, by_time="date", observed=0.5)
+    assert by_time[0]["perplexity_50"] == pytest.approx(expected.table["perplexity_50"].mean())
+    for train, test in expected.split:
+        assert frame["date"].iloc[train].max() < frame["date"].iloc[test].min()
+    quick = ["-t", "1,2", "--folds", 2, "-k", "none", "--max-iter", 5, "--json"]
+    by_group = json.loads(ok("search", csv, *quick, "--groups", "source").stdout)
+    assert by_group[0]["folds"] == 2
+    assert "Did you mean 'source'?" in failing(1, "search", csv, "--groups", "sourse")
+    assert "--groups or --by-time, not both" in failing(
+        1, "search", csv, "--groups", "source", "--by-time", "date"
+    )
+    said = failing(1, "search", csv, "--folds", 5, "--groups", "source")
+    assert "--folds must be at most the number of groups, 2; got 5" in said
 
 
 # The page

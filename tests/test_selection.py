@@ -28,12 +28,13 @@ from gptm.corpus.kinds import kinds_of
 from gptm.metrics import mean_log_likelihood, split_tokens
 from gptm.selection import Comparison, ComponentSearch
 from gptm.selection.fold_fits import make_tasks
-from gptm.selection.folds import make_folds, read_data
+from gptm.selection.folds import read_data
+from gptm.selection.ordered_folds import make_folds
 
 N = 36
 SCORES = ["perplexity_50", "perplexity_20", "perplexity_5"]
 CHANGES = [f"change_{share}{end}" for share in (50, 20, 5) for end in ("", "_error")]
-OTHERS = ["bound", "coherence", "seconds", "iterations", "converged"]
+OTHERS = ["bound", "coherence", "exclusivity", "seconds", "iterations", "converged"]
 COLUMNS = [*SCORES, *OTHERS]
 
 
@@ -101,6 +102,9 @@ def test_a_fold_is_what_a_loop_by_hand_gives(model):
             assert_allclose(row[name], np.exp(-score), rtol=1e-12)
         assert row["bound"] == by_hand.bound_[-1] / X[train].sum()
         assert_allclose(row["coherence"], npmi_by_hand(by_hand.components_, X[train]), rtol=1e-12)
+        parts = by_hand.components_ / by_hand.components_.sum(0)
+        top = np.argsort(-by_hand.components_, kind="stable")[:, :10]
+        assert_allclose(row["exclusivity"], np.take_along_axis(parts, top, 1).mean(), rtol=1e-12)
         assert row["iterations"] == by_hand.n_iter_
         assert row["converged"] == by_hand.converged_
         assert row["seconds"] > 0
@@ -171,7 +175,7 @@ def test_splitters_see_labels_and_groups():
     groups = np.arange(N) % 4
     found = gptm.cross_validate(quick(), X, cv=GroupKFold(4).split(X, groups=groups))
     assert len(found.table) == 4
-    with pytest.raises(ValueError, match=r"list\(GroupKFold\(\).split\(X, groups=authors\)\)"):
+    with pytest.raises(ValueError, match=r"Name their column, as in groups='author'"):
         gptm.cross_validate(quick(), X, cv=GroupKFold(4))
 
 
@@ -433,39 +437,64 @@ def test_search_scores_every_number_on_the_same_folds():
         row = found.table.loc[size]
         assert_allclose(row["perplexity"], scores.mean())
         assert_allclose(row["std"], scores.std())
-        assert_allclose(row["standard_error"], scores.std() / np.sqrt(3))
-    assert found.lowest == found.table["perplexity"].idxmin()
+        assert_allclose(row["exclusivity"], alone["exclusivity"].mean())
+        assert_allclose(row["coherence"], alone["coherence"].mean())
+    logs = np.log(found.folds["perplexity"].unstack("fold"))
+    assert found.lowest == logs.mean(axis=1).idxmin()
     assert found.table["lowest"].tolist() == [size == found.lowest for size in (1, 2, 3)]
+    for size in {1, 2, 3} - {found.lowest}:
+        ratios = (logs.loc[size] - logs.loc[found.lowest]).to_numpy()
+        change = np.exp(ratios.mean())
+        assert_allclose(found.table.loc[size, "change"], change - 1)
+        error = change * ratios.std(ddof=1) / np.sqrt(3)
+        assert_allclose(found.table.loc[size, "change_error"], error)
+    assert np.isnan(found.table.loc[found.lowest, "change"])
 
 
-def search_result(means, spread, n_folds=4):
-    """A search whose folds have the given means and standard deviations."""
+def search_result(logs, spread, n_folds=4, common=0.3):
+    """A search whose log-perplexities have the given means, paired differences that vary, and hard and easy folds."""
     steps = np.linspace(-1.0, 1.0, n_folds)
     steps = steps / steps.std(ddof=1) if n_folds > 1 else steps * 0.0
+    hard = common * np.cos(3.0 * np.arange(n_folds))
+    lowest = min(logs, key=logs.get)
     rows = {
-        (size, fold): {"perplexity": mean + spread * step, "seconds": 1.0, "converged": True}
+        (size, fold): {
+            "perplexity": np.exp(mean + hard[fold] + (size != lowest) * spread * step),
+            "coherence": 0.1 * size,
+            "exclusivity": 1.0 / size,
+            "seconds": 1.0,
+            "converged": True,
+        }
         for fold, step in enumerate(steps)
-        for size, mean in means.items()
+        for size, mean in logs.items()
     }
     index = pd.MultiIndex.from_tuples(rows, names=["n_components", "fold"])
     return ComponentSearch(pd.DataFrame(list(rows.values()), index=index), "", "a search", 0.5)
 
 
+LOGS = {5: 5.05, 10: 5.01, 20: 5.0, 40: 5.03}
+
+
 @pytest.mark.parametrize(
-    ("spread", "best"), [(0.0, 20), (1.9, 20), (2.1, 10), (9.9, 10), (10.1, 5), (100.0, 5)]
+    ("spread", "best"),
+    [(0.0, 20), (0.019, 20), (0.021, 10), (0.099, 10), (0.101, 5), (1.0, 5)],
 )
-def test_one_standard_error_of_the_lowest(spread, best):
-    found = search_result({5: 105.0, 10: 101.0, 20: 100.0, 40: 103.0}, spread)  # half is the error
+@pytest.mark.parametrize("common", [0.0, 0.3, 3.0])
+def test_one_standard_error_of_the_paired_difference(spread, best, common):
+    found = search_result(LOGS, spread, common=common)  # half of the spread is the error
     assert (found.best, found.lowest) == (best, 20)
     assert found.table.index[found.table["best"]].tolist() == [best]
-    assert f"{best} topics; lowest: 20" in repr(found)
+    assert f"lowest perplexity: 20 topics; best: {best} topics" in repr(found)
 
 
 def test_search_with_a_single_split_takes_the_lowest():
-    found = search_result({5: 105.0, 10: 101.0, 20: 100.0}, 0.0, n_folds=1)
+    found = search_result({5: 5.05, 10: 5.01, 20: 5.0}, 0.0, n_folds=1)
     assert found.best == found.lowest == 20
     assert "largest number tried" in repr(found)
-    assert "largest" not in repr(search_result({5: 100.0, 10: 101.0}, 0.0))
+    assert "largest" not in repr(search_result({5: 5.0, 10: 5.1}, 0.0))
+    alone = search_result({5: 5.0}, 0.0)
+    assert (alone.best, alone.lowest) == (5, 5)
+    assert "5 topics" in repr(alone)
 
 
 def test_search_finds_how_many_topics_there_are():
@@ -481,9 +510,10 @@ def test_the_plot_shows_what_the_table_says():
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    found = search_result({5: 105.0, 10: 101.0, 20: 100.0, 40: 103.0}, 4.0)
+    found = search_result(LOGS, 0.04)
     figure, given = plt.subplots()
     assert found.plot(given) is given
+    assert figure.axes == [given]
     ax = found.plot()
     assert ax is not given
     assert not ax.spines["top"].get_visible()  # as light as all other plots
@@ -491,16 +521,21 @@ def test_the_plot_shows_what_the_table_says():
         found.plot("here")
     line = ax.containers[0].lines[0]
     assert_array_equal(line.get_xdata(), [5, 10, 20, 40])
-    assert_array_equal(line.get_ydata(), found.table["perplexity"])
+    assert_array_equal(line.get_ydata(), found.table["change"].fillna(0.0))
     (bars,) = ax.containers[0].lines[2]
     bottom, top = bars.get_segments()[0][:, 1]
-    assert_allclose(top - bottom, 2 * found.table.loc[5, "standard_error"])
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "10", "20", "40"]
-    assert ax.get_xlabel() == "number of topics"
-    assert "held-out words, 50 % seen" in ax.get_ylabel()
+    assert_allclose(top - bottom, 2 * found.table.loc[5, "change_error"])
+    assert "50 % of the words seen" in ax.get_ylabel()
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "4 folds" in legend[0]
-    assert legend[1:3] == ["lowest: 20 topics", "best: 10 topics"]
+    assert legend[1].startswith("lowest: 20 topics, perplexity ")
+    assert legend[2] == "best: 10 topics"
+    for panel, name in zip(ax.figure.axes[1:], ("coherence", "exclusivity"), strict=True):
+        assert panel.get_ylabel() == name
+        assert_array_equal(panel.lines[0].get_ydata(), found.table[name])
+    bottom = ax.figure.axes[-1]
+    assert [label.get_text() for label in bottom.get_xticklabels()] == ["5", "10", "20", "40"]
+    assert bottom.get_xlabel() == given.get_xlabel() == "number of topics"
     search_result({2: 3.0, 3: 2.0}, 0.0, n_folds=1).plot(given)
     plt.close(figure)
     plt.close(ax.figure)
@@ -638,7 +673,7 @@ def test_results_print_as_tables():
     first, *table = text.splitlines()
     assert first.startswith("2-fold cross-validation of GPTM(")
     assert "kernel=RBF('t', length_scale=5.0)" in first
-    assert table[0].split() == COLUMNS
+    assert table[0].split() == [name for name in COLUMNS if name != "bound"]
     assert [line.split()[0] for line in table[2:]] == ["0", "1", "mean", "std"]
     assert max(map(len, table)) <= 100
     found = gptm.compare({"a<b": quick(), "c": timed()}, X, metadata=frame, cv=2)

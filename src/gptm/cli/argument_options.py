@@ -9,11 +9,13 @@ from gptm._basics.errors import Argument, Message, PythonOnly, Term
 # Arguments without an option here, such as those of kernels, are written in formulas as in Python.
 OPTIONS = {
     "at": "--at",
+    "by_time": "--by-time",
     "checkpoint": "--checkpoint",
     "coregionalization": "--coregionalization",
     "cv": "--folds",
     "encoding": "--encoding",
     "format": "--format",
+    "groups": "--groups",
     "id": "--id",
     "inference": "--inference",
     "init": "--init",

@@ -24,6 +24,21 @@ Checkpoint = Annotated[
 ]
 Folds = Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")]
 
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column whose groups are held out as a whole, such as author: scores for new authors.",
+    ),
+]
+ByTime = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of dates or numbers: each fold fits to the past and scores what follows.",
+    ),
+]
+
 
 def evaluate(
     session: Session,
@@ -33,6 +48,8 @@ def evaluate(
     file_options: o.FileOptions,
     topics: o.Topics = 20,
     folds: Folds = 5,
+    groups: Groups = None,
+    by_time: ByTime = None,
     observed: Annotated[
         str,
         typer.Option(
@@ -73,6 +90,8 @@ def evaluate(
             models,
             corpus,
             cv=folds,
+            groups=groups,
+            by_time=by_time,
             reference="CTM",
             observed=shares,
             random_state=session.seed,
@@ -114,6 +133,8 @@ def search(
         str, typer.Option("--topics", "-t", help="Numbers of topics to try, as in 5,10,20.")
     ] = "5,10,20,40",
     folds: Folds = 5,
+    groups: Groups = None,
+    by_time: ByTime = None,
     observed: Annotated[
         str,
         typer.Option(
@@ -145,6 +166,8 @@ def search(
             corpus,
             sizes,
             cv=folds,
+            groups=groups,
+            by_time=by_time,
             observed=share,
             random_state=session.seed,
             verbose=True,

@@ -25,13 +25,23 @@ def new_axes(ax: Any = None, size: tuple[float, float] = (7.2, 4.2)) -> Any:
         if not hasattr(ax, "plot"):
             raise ValueError(f"ax must be a matplotlib Axes; got {type(ax).__name__}.")
         return ax
+    return _pyplot().subplots(figsize=size, layout="constrained")[1]
+
+
+def new_panels(size: tuple[float, float], heights: Sequence[float]) -> list[Any]:
+    """New axes below each other, with a common horizontal axis."""
+    options = {"sharex": True, "height_ratios": list(heights), "layout": "constrained"}
+    return list(_pyplot().subplots(len(heights), figsize=size, **options)[1])
+
+
+def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
             f"plots need the package matplotlib, which could not be imported ({error}): pip install 'gptm[plot]'"
         ) from error
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return plt
 
 
 def tidy(ax: Any, grid: str = "y") -> None:

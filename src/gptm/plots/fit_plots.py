@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from gptm.model import GPTM
-from gptm.plots.canvas import COLORS, SMALL, new_axes, tidy
+from gptm.plots.canvas import COLORS, SMALL, as_percent, new_axes, new_panels, tidy
 
 
 def plot_bound(model: GPTM, *, ax: Any = None) -> Any:
@@ -68,18 +68,22 @@ class ScoredSizes(Protocol):
 
 
 def plot_components(search: ScoredSizes, *, ax: Any = None) -> Any:
-    """Perplexity against the number of topics, from `gptm.search_components`; the same as `search.plot(ax)`.
+    """Held-out words, coherence and exclusivity against the number of topics, from `gptm.search_components`.
+
+    The first panel shows by how much the perplexity is higher than the lowest one, paired within folds. The bars are
+    standard errors of these differences. The same as `search.plot(ax)`.
 
     Parameters
     ----------
     search : ComponentSearch
         The result of `gptm.search_components`.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        Where to draw the held-out words alone; by default a new figure with all three panels.
 
     Returns
     -------
     Axes
+        That of the held-out words.
 
     Examples
     --------
@@ -87,34 +91,54 @@ def plot_components(search: ScoredSizes, *, ax: Any = None) -> Any:
     >>> from gptm import plots
     >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 3], [1, 0, 5, 2]] * 6
     >>> ax = plots.plot_components(gptm.search_components(gptm.CTM(), X, [1, 2], cv=3))
-    >>> ax.get_xlabel()
-    'number of topics'
+    >>> [panel.get_ylabel() for panel in ax.figure.axes[1:]]
+    ['coherence', 'exclusivity']
     """
     if not isinstance(search, ScoredSizes):
         raise ValueError(
             "plot_components expects the result of gptm.search_components; got an object of type "
             f"{type(search).__name__}."
         )
-    ax = new_axes(ax, (6.4, 4.2))
-    table, best, lowest = search.table, search.best, search.lowest
-    sizes, mean = table.index.to_numpy(), table["perplexity"]
-    error = table["standard_error"].fillna(0.0)
+    table = search.table
+    if ax is not None:
+        held_out = new_axes(ax)
+        panels = [held_out]
+    else:
+        panels = new_panels((6.4, 7.2), (2, 1, 1))
+        held_out = panels[0]
+        for panel, name in zip(panels[1:], ("coherence", "exclusivity"), strict=True):
+            panel.plot(table.index, table[name], color=COLORS[0], marker="o")
+            panel.axvline(search.best, color=COLORS[2], lw=1, zorder=0)
+            panel.set_ylabel(name)
+            tidy(panel)
+    _draw_changes(held_out, search, table)
+    sizes = table.index.to_numpy()
+    if sizes[-1] >= 4 * sizes[0]:
+        held_out.set_xscale("log")
+    held_out.set_xticks(sizes, labels=[str(size) for size in sizes])
+    held_out.set_xticks([], minor=True)
+    for panel in panels[:-1]:
+        panel.tick_params(labelbottom=False)
+    panels[-1].set_xlabel("number of topics")
+    return held_out
+
+
+def _draw_changes(ax: Any, search: ScoredSizes, table: pd.DataFrame) -> None:
+    """By how much perplexities are higher than the lowest one, with standard errors."""
+    best, lowest = search.best, search.lowest
+    change, error = table["change"].fillna(0.0), table["change_error"].fillna(0.0)
     many = search.n_folds > 1
     name = f"mean and standard error, {search.n_folds} folds" if many else "one split"
-    curve = ax.errorbar(sizes, mean, yerr=error, color=COLORS[0], marker="o", capsize=4, label=name)
+    curve = ax.errorbar(
+        table.index, change, yerr=error, color=COLORS[0], marker="o", capsize=4, label=name
+    )
     ring: dict[str, Any] = {"linestyle": "", "fillstyle": "none", "markeredgewidth": 1.8}
-    name = f"lowest: {lowest} topics"
-    squares = ax.plot(lowest, mean[lowest], "s", color=COLORS[1], ms=16, label=name, **ring)
+    name = f"lowest: {lowest} topics, perplexity {table.loc[lowest, 'perplexity']:.4g}"
+    squares = ax.plot(lowest, change[lowest], "s", color=COLORS[1], ms=16, label=name, **ring)
     name = f"best: {best} topics"
-    circles = ax.plot(best, mean[best], "o", color=COLORS[2], ms=13, label=name, **ring)
-    limit = ax.axhline(mean[lowest] + error[lowest], color="0.6", ls="--", lw=1, zorder=0)
-    limit.set_label("one standard error above the lowest")
-    if sizes[-1] >= 4 * sizes[0]:
-        ax.set_xscale("log")
-    ax.set_xticks(sizes, labels=[str(size) for size in sizes])
-    ax.set_xticks([], minor=True)
-    ax.set_xlabel("number of topics")
-    ax.set_ylabel(f"perplexity of held-out words, {100 * search.observed:g} % seen")
-    ax.legend(handles=[curve, *squares, *circles, limit], frameon=False)
+    circles = ax.plot(best, change[best], "o", color=COLORS[2], ms=13, label=name, **ring)
+    ax.axhline(0.0, color="0.6", ls="--", lw=1, zorder=0)
+    ax.set_ylabel(f"perplexity above the lowest,\n{100 * search.observed:g} % of the words seen")
+    as_percent(ax.yaxis)
+    ax.legend(handles=[curve, *squares, *circles], frameon=False)
     tidy(ax)
-    return ax

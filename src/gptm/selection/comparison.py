@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import ShuffleSplit
 
 from gptm.model import GPTM
 from gptm.selection.fold_fits import Task, make_tasks, run_tasks
-from gptm.selection.folds import SHARES, check_shares, make_folds, read_data
+from gptm.selection.folds import SHARES, check_shares, read_data
 from gptm.selection.named_models import find_reference, named_models, prepare
+from gptm.selection.ordered_folds import described_order, make_folds, make_split
 from gptm.selection.results import Comparison
 
 TEST_SHARE = 0.2  # of the documents, where they are split once
@@ -25,6 +25,8 @@ def compare(
     test: Any = None,
     test_metadata: Any = None,
     cv: Any = None,
+    groups: Any = None,
+    by_time: Any = None,
     reference: Any = None,
     observed: float | Sequence[float] = SHARES,
     random_state: Any = 0,
@@ -44,12 +46,15 @@ def compare(
     y : array of shape (n_documents,), optional
         Labels, for `MustLink()`.
     test : float, int, Corpus or array, optional
-        Share or number of documents to hold out at random, by default a fifth. Or the held-out documents themselves:
+        Share or number of documents to hold out at random, by default a fifth; with `groups` of the groups, with
+        `by_time` the latest documents. Or the held-out documents themselves:
         then all of X is for training, and models that are already fitted are scored as they are.
     test_metadata : DataFrame or dict of columns, optional
         Metadata of the documents in `test`, unless it is a corpus with metadata.
     cv : int, scikit-learn splitter or iterable of (train, test), optional
         Cross-validate instead; the table then has means over the folds.
+    groups, by_time : str or array of shape (n_documents,), optional
+        As in `cross_validate`: hold out whole groups, or the future.
     reference : name, optional
         The model that the others are compared with. Default: the first model without a kernel, such as a CTM, or else
         the first model.
@@ -95,13 +100,21 @@ def compare(
     held_out = None
     if cv is None and test is not None and not isinstance(test, int | float | np.number):
         held_out = read_data(test, test_metadata, None)
+        if groups is not None or by_time is not None:
+            raise ValueError(
+                "the documents in test= are held out already, so groups= and by_time= have nothing to split."
+            )
     elif test_metadata is not None:
         raise ValueError("test_metadata needs documents in test=, but there are none.")
     if held_out is None:
         share = TEST_SHARE if test is None else test
-        split = ShuffleSplit(1, test_size=share, random_state=random_state) if cv is None else cv
-        folds = make_folds(split, data, random_state)
+        folds = (
+            make_split(share, data, random_state, groups, by_time)
+            if cv is None
+            else make_folds(cv, data, random_state, groups, by_time)
+        )
         how = f"{len(folds)} folds" if cv is not None else f"{len(folds[0][1])} held-out documents"
+        how += described_order(groups, by_time)
         tasks = make_tasks(prepare(named, data, random_state), data, folds, shares)
     else:
         folds, how = [], f"{held_out.n} held-out documents"

@@ -11,8 +11,9 @@ from gptm._basics.errors import ArgumentError
 from gptm._basics.validation import check_number
 from gptm.model import GPTM
 from gptm.selection.fold_fits import make_tasks, run_tasks
-from gptm.selection.folds import check_shares, make_folds, read_data
+from gptm.selection.folds import check_shares, read_data
 from gptm.selection.named_models import name_of, prepare
+from gptm.selection.ordered_folds import described_folds, make_folds
 from gptm.selection.results import ComponentSearch
 from gptm.selection.score_tables import perplexity_column
 
@@ -25,6 +26,8 @@ def search_components(
     metadata: Any = None,
     y: Any = None,
     cv: Any = 5,
+    groups: Any = None,
+    by_time: Any = None,
     observed: float = 0.5,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -37,7 +40,7 @@ def search_components(
     ----------
     model : GPTM or CTM
         Its own `n_components` is ignored.
-    X, metadata, y, cv, random_state, n_jobs, verbose
+    X, metadata, y, cv, groups, by_time, random_state, n_jobs, verbose
         As in `cross_validate`. The folds are the same for all numbers of topics.
     n_components : iterable of int, default=(5, 10, 20, 40)
         Numbers of topics to try.
@@ -50,13 +53,18 @@ def search_components(
     Returns
     -------
     ComponentSearch
-        With `table`, one row per number of topics; `lowest`, the number with the lowest mean perplexity; `best`, the
-        smallest number whose mean is within one standard error of the lowest; `folds`, every fit; and `plot`.
+        With `table`, one row per number of topics with perplexity, coherence and exclusivity; `lowest`, the number
+        with the lowest perplexity; `best`, the smallest number that predicts as well, up to one standard error of the
+        difference; `folds`, every fit; and `plot`.
 
     Notes
     -----
     More topics than needed often predict about as well, so `best` follows the one-standard-error rule of Breiman et
-    al. (1984).
+    al. (1984). Some folds are harder than others for all numbers of topics, so differences are paired within folds, as
+    in `compare`: without that, their standard errors would be far too large and `best` too small a number.
+
+    Held-out words are one criterion. Look at `coherence` and `exclusivity` too: topics that people like to read are
+    often fewer than those that predict best.
 
     Examples
     --------
@@ -71,7 +79,7 @@ def search_components(
     if np.ndim(observed):
         raise ArgumentError("observed", "must be one share, such as 0.5", observed)
     data, shares = read_data(X, metadata, y), check_shares(observed)
-    folds = make_folds(cv, data, random_state)
+    folds = make_folds(cv, data, random_state, groups, by_time)
     sizes = _check_sizes(n_components)
     name = name_of(model)
     prepared = prepare({name: model}, data, random_state)[name]
@@ -82,7 +90,7 @@ def search_components(
     )
     table = fits.table.rename(columns={perplexity_column(shares[0]): "perplexity"})
     table = table.rename_axis(["n_components", "fold"])
-    title = f"numbers of topics, {len(folds)}-fold cross-validation of {name}"
+    title = f"numbers of topics, {described_folds(len(folds), groups, by_time)} of {name}"
     return ComponentSearch(table, fits.note, title, shares[0])
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from gptm.model import GPTM
 from gptm.selection.fold_fits import make_tasks, run_tasks
-from gptm.selection.folds import SHARES, check_shares, make_folds, read_data
+from gptm.selection.folds import SHARES, check_shares, read_data
 from gptm.selection.named_models import name_of, prepare
+from gptm.selection.ordered_folds import described_folds, make_folds
 from gptm.selection.results import CrossValidation
 
 
@@ -18,6 +19,8 @@ def cross_validate(
     metadata: Any = None,
     y: Any = None,
     cv: Any = 5,
+    groups: Any = None,
+    by_time: Any = None,
     observed: float | Sequence[float] = SHARES,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -39,8 +42,13 @@ def cross_validate(
     y : array of shape (n_documents,), optional
         Labels, for `MustLink()` and for splitters that use them.
     cv : int, scikit-learn splitter or iterable of (train, test), default=5
-        Number of random folds; or a splitter; or the folds themselves, for example
-        `GroupKFold().split(X, groups=authors)`.
+        Number of random folds; or a splitter; or the folds themselves.
+    groups : str or array of shape (n_documents,), optional
+        A column of the metadata, or values, such as authors: documents of the same group are held out together, so
+        that scores say how a model does on new groups. A document without a value is a group of its own.
+    by_time : str or array of shape (n_documents,), optional
+        A column of dates or numbers, or values. Each fold then scores the documents that follow in time, after a fit
+        to all earlier ones. Documents without a time are left out, with a warning.
     observed : float or sequence of floats, default=(0.5, 0.2, 0.05)
         Shares of a held-out document's words that the model sees.
     random_state : int, RandomState or None, default=0
@@ -64,7 +72,8 @@ def cross_validate(
     -----
     `perplexity_50` is the perplexity of the held-out words of a document when the model sees half of its words; lower
     is better. `bound` is the training bound per word; do not compare it between "variational" and "map" inference.
-    `coherence` is the mean NPMI of the topics' ten top words in the training documents, `seconds` the time of the fit.
+    `coherence` is the mean NPMI of the topics' ten top words in the training documents, `exclusivity` the mean part of
+    these words that no other topic has, `seconds` the time of the fit.
 
     `kernel="auto"` is resolved once, from the metadata of all documents. Ctrl-C stops the work with a warning and keeps
     the folds that are done; `complete` is then False.
@@ -77,15 +86,15 @@ def cross_validate(
     >>> list(scores.table.columns[:3])
     ['perplexity_50', 'perplexity_10', 'bound']
     >>> scores.summary.drop(columns="seconds").shape  # mean and standard deviation
-    (2, 6)
+    (2, 7)
     """
     data, shares = read_data(X, metadata, y), check_shares(observed)
-    folds = make_folds(cv, data, random_state)
+    folds = make_folds(cv, data, random_state, groups, by_time)
     name = name_of(model)
     models = prepare({type(model).__name__: model}, data, random_state)
     fits = run_tasks(
         make_tasks(models, data, folds, shares), len(folds), n_jobs, verbose, checkpoint=checkpoint
     )
     table = fits.table.droplevel("model")
-    title = f"{len(folds)}-fold cross-validation of {name}"
+    title = f"{described_folds(len(folds), groups, by_time)} of {name}"
     return CrossValidation(table, fits.note, title, folds)

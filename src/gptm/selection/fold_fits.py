@@ -157,6 +157,7 @@ def _evaluate(task: Task) -> _Outcome | None:
         raise
     row["bound"] = float(model.bound_[-1] / model.doc_lengths_.sum())
     row["coherence"] = float(coherence.mean())
+    row["exclusivity"] = float(metrics.exclusivity(model.components_).mean())
     row["seconds"] = seconds
     row["iterations"] = model.n_iter_
     row["converged"] = bool(model.converged_)

@@ -1,6 +1,6 @@
 """The documents and how they are split."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,13 +9,14 @@ from scipy.sparse import issparse
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 
-from gptm._basics.errors import ArgumentError, Message
+from gptm._basics.errors import Argument, ArgumentError, Message
 from gptm._basics.validation import check_number
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.typed_columns import typed_frame
 
 SHARES = (0.5, 0.2, 0.05)  # of the words of a held-out document that a model sees
+Fold = tuple[np.ndarray, np.ndarray]  # positions of the documents to fit to, and of those to score
 
 
 class Data(NamedTuple):
@@ -58,25 +59,35 @@ def read_data(X: Any, metadata: Any, y: Any) -> Data:
     return Data(X, as_frame(metadata, n), y, n)
 
 
-def make_folds(cv: Any, data: Data, random_state: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+def check_folds(cv: Any, data: Data) -> None:
+    """An error for a number of folds that documents cannot be split into; anything else passes."""
     if isinstance(cv, int | np.integer):
         check_number("cv", cv, least=2, integer=True)
         if cv > data.n:
             raise ArgumentError("cv", f"must be at most the number of documents, {data.n}", cv)
+
+
+def random_folds(cv: Any, data: Data, random_state: Any) -> list[Fold]:
+    """Folds of a number, at random, of a splitter, or as given."""
+    if isinstance(cv, int | np.integer):
         cv = KFold(cv, shuffle=True, random_state=random_state)
-    positions = np.arange(data.n)
     splitter = check_cv(cv)
     try:
-        split = list(splitter.split(np.zeros((data.n, 1)), data.y))
+        return list(splitter.split(np.zeros((data.n, 1)), data.y))
     except ValueError as error:
         if "groups" not in str(error):
             raise
         raise ArgumentError(
             "cv",
-            "must be a number of folds, or for groups of documents the folds themselves",
+            "needs groups of documents here",
             cv,
-            f"Pass cv=list({type(cv).__name__}().split(X, groups=authors)).",
+            Message("Name their column, as in ", Argument("groups", "author"), "."),
         ) from error
+
+
+def checked_folds(split: Iterable[Fold], n: int) -> list[Fold]:
+    """The same as positions; an error if there is nothing to fit to or nothing to score."""
+    positions = np.arange(n)
     folds = [(positions[train], positions[test]) for train, test in split]
     if not folds or any(len(part) == 0 for fold in folds for part in fold):
         sizes = [(len(train), len(test)) for train, test in folds]

@@ -80,7 +80,7 @@ def written_changes(table: pd.DataFrame) -> dict[str, list[str]]:
     >>> written_changes(pd.DataFrame({"change_50": [-0.0243, None], "change_50_error": [0.006, None]}))
     {'change_50': ['-2.4 % ± 0.6', '']}
     """
-    names = [n for n in table.columns if n.startswith(CHANGE) and f"{n}{ERROR}" in table.columns]
+    names = [n for n in table.columns if f"{n}{ERROR}" in table.columns]
     return {
         name: [
             _written(change, error)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gptm.selection.paired import ERROR, paired_differences, with_changes, written_changes
-from gptm.selection.score_tables import as_text, common_folds, per_group
+from gptm.selection.score_tables import as_text, common_folds, per_group, perplexity_column
 
 
 class _Result(ABC):
@@ -172,14 +172,16 @@ class ComponentSearch(_Result):
     Attributes
     ----------
     table : DataFrame
-        One row per number of topics: mean perplexity, its standard deviation over the folds and its standard error,
-        means of the other columns, and which rows are `best` and `lowest`.
+        One row per number of topics: mean perplexity; `change` and `change_error`, how much higher it is than the
+        lowest one, paired within folds, with its standard error, as shares of the perplexity; `std`, the standard
+        deviation of the perplexity over the folds; means of coherence, exclusivity and the other columns; and which
+        rows are `best` and `lowest`.
     folds : DataFrame
         One row per number of topics and fold.
     lowest : int
-        The number of topics with the lowest mean perplexity.
+        The number of topics with the lowest mean log-perplexity.
     best : int
-        The smallest number within one standard error of `lowest`.
+        The smallest number that predicts as well as `lowest`, up to one standard error of the paired difference.
     complete : bool
         False if the work was interrupted.
     """
@@ -192,19 +194,24 @@ class ComponentSearch(_Result):
     @property
     def table(self) -> pd.DataFrame:
         table, deviation = per_group(self.folds)
-        mean, spread = table["perplexity"], deviation["perplexity"]
-        error = spread / np.sqrt(len(common_folds(self.folds)) / len(table))
-        lowest = mean.idxmin()
-        limit = mean[lowest] + np.nan_to_num(error[lowest])  # which one fold does not have
-        best = mean.index[mean <= limit].min()
-        table.insert(1, "std", spread)
-        table.insert(2, "standard_error", error)
-        return table.assign(best=table.index == best, lowest=table.index == lowest)
+        lowest = self.lowest
+        differences = self._differences(lowest)
+        errors = differences["standard_error"].fillna(0.0)  # which one fold does not have
+        near = [lowest, *differences.index[differences["log_ratio"] <= errors]]
+        for position, name in enumerate(("change", "change_error"), 1):
+            table.insert(position, name, differences[name].reindex(table.index))
+        table.insert(3, "std", deviation["perplexity"])
+        return table.assign(best=table.index == min(near), lowest=table.index == lowest)
+
+    def _differences(self, reference: int) -> pd.DataFrame:
+        """Log-ratios of perplexities to those of one number of topics, paired within folds."""
+        folds = self.folds.rename(columns={"perplexity": perplexity_column(self.observed)})
+        return paired_differences(folds, reference).droplevel("observed").astype(np.float64)
 
     @property
     def n_folds(self) -> int:
         """Number of folds on which all numbers of topics were scored."""
-        return len(common_folds(self.folds)) // len(self.table)
+        return len(common_folds(self.folds)) // self.folds.index.get_level_values(0).nunique()
 
     @property
     def best(self) -> int:
@@ -212,19 +219,21 @@ class ComponentSearch(_Result):
 
     @property
     def lowest(self) -> int:
-        return int(self.table["lowest"].idxmax())
+        logs = np.log(common_folds(self.folds)["perplexity"].astype(np.float64))
+        return int(logs.groupby(level=0).mean().idxmin())
 
     def plot(self, ax: Any = None) -> Any:
-        """Mean perplexity with standard errors against the number of topics.
+        """Held-out words, coherence and exclusivity against the number of topics.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Where to draw the held-out words alone; by default a new figure with all three.
 
         Returns
         -------
         Axes
+            That of the held-out words.
         """
         from gptm.plots import plot_components  # loads matplotlib
 
@@ -232,10 +241,14 @@ class ComponentSearch(_Result):
 
     def _printed(self) -> tuple[pd.DataFrame, str]:
         table, best, lowest = self.table, self.best, self.lowest
-        text = as_text(table)
+        changes = written_changes(table)
+        text = as_text(table.drop(columns=[f"change{ERROR}"])).assign(**changes)
         for column in ("best", "lowest"):
             text[column] = np.where(table[column], "*", "")
-        conclusion = f"best by the one-standard-error rule: {best} topics; lowest: {lowest}"
+        conclusion = f"lowest perplexity: {lowest} topics"
         if len(table) > 1 and lowest == table.index[-1]:
             conclusion += ", the largest number tried"
+        conclusion += f"; best: {best} topics, the smallest number within one standard error of it"
+        if self.n_folds > 1:
+            conclusion += " (paired within folds)"
         return text, conclusion

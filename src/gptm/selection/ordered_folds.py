@@ -1,0 +1,199 @@
+"""Folds that keep groups of documents together, and folds that train on the past and score the future."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, ShuffleSplit
+
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message
+from gptm._basics.types import Array
+from gptm._basics.warnings import warn
+from gptm.corpus.counts import frame_of
+from gptm.corpus.metadata import as_frame, column, level_names, numbers
+from gptm.corpus.typed_columns import typed_frame
+from gptm.files.table_columns import unknown_column
+from gptm.selection.folds import Data, Fold, check_folds, checked_folds, random_folds
+
+
+def read_column(name: str, given: Any, data: Data) -> pd.Series:
+    """The column that an argument names, or the values that it brings along, one per document."""
+    if isinstance(given, str):
+        frame = frame_of(data.X, data.metadata, data.n)
+        if frame is not None and given not in frame:
+            raise unknown_column(given, list(frame), name)
+        return column(frame, given, f"{name}={given!r}")
+    try:
+        length = len(given)
+    except TypeError:
+        length = None
+    if length != data.n:
+        raise ArgumentError(
+            name,
+            f"must name a column of the metadata, or have one value for each of the {data.n} documents",
+            given if length is None else Message(f"{length} values"),
+        )
+    frame = as_frame({name: given}, data.n)
+    assert frame is not None
+    return column(typed_frame(frame), name, name)
+
+
+def read_groups(name: str, given: Any, data: Data) -> np.ndarray:
+    """(n,) numbers of groups; a document whose cell is missing is a group of its own."""
+    names = level_names(read_column(name, given, data))
+    keys = [("document", row) if key is None else ("group", key) for row, key in enumerate(names)]
+    numbered = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbered[key] for key in keys], dtype=np.intp)
+
+
+def group_folds(cv: Any, data: Data, groups: np.ndarray) -> list[Fold]:
+    """Folds in which each group is held out as a whole; those of a number have about as many documents each."""
+    n_groups = int(groups.max()) + 1
+    if isinstance(cv, int | np.integer):
+        if n_groups < cv:
+            raise ArgumentError("cv", f"must be at most the number of groups, {n_groups}", cv)
+        cv = GroupKFold(cv)
+    if not hasattr(cv, "split"):
+        raise InputError(
+            Argument("groups"),
+            " needs a number of folds or a scikit-learn splitter as ",
+            Argument("cv"),
+            "; the folds themselves are there already.",
+        )
+    return list(cv.split(np.zeros((data.n, 1)), data.y, groups))
+
+
+def group_split(share: float | int, data: Data, groups: np.ndarray, random_state: Any) -> Fold:
+    """One split that holds out whole groups: a share of the groups, or a number of them."""
+    splitter = GroupShuffleSplit(1, test_size=share, random_state=random_state)
+    train, test = next(splitter.split(np.zeros((data.n, 1)), data.y, groups))
+    return train, test
+
+
+def time_folds(cv: Any, times: Array) -> list[Fold]:
+    """As many folds: each scores the documents that follow in time, after a fit to all earlier ones.
+
+    Documents are cut into cv + 1 parts, about as large as each other. Documents of the same time stay together.
+    """
+    if not isinstance(cv, int | np.integer):
+        raise ArgumentError("cv", "must be a number of folds where time decides", cv)
+    values, counts = np.unique(times[~np.isnan(times)], return_counts=True)
+    if len(values) <= cv:
+        raise ArgumentError(
+            "by_time",
+            f"must have at least {cv + 1} different values for {cv} folds",
+            Message(f"{len(values)}"),
+            Message("Use fewer folds: ", Argument("cv", max(len(values) - 1, 1)), "."),
+        )
+    starts = [*(values[i] for i in _cuts(counts, int(cv) + 1)), np.inf]
+    return [
+        (np.flatnonzero(times < start), np.flatnonzero((times >= start) & (times < end)))
+        for start, end in pairwise(starts)
+    ]
+
+
+def _cuts(counts: np.ndarray, n_parts: int) -> list[int]:
+    """Where parts 2, 3, ... of a sequence begin, such that the counts in them are about equal and none is empty."""
+    before = np.concatenate([[0], np.cumsum(counts)])
+    cuts: list[int] = []
+    for part in range(1, n_parts):
+        first = (cuts[-1] if cuts else 0) + 1
+        last = len(counts) - (n_parts - part)
+        wanted = before[-1] * part / n_parts
+        cuts.append(first + int(np.abs(before[first : last + 1] - wanted).argmin()))
+    return cuts
+
+
+def time_split(share: float | int, times: Array) -> Fold:
+    """One split: the latest documents are held out, a share or a number of them, and those of the same time."""
+    known = np.sort(times[~np.isnan(times)])
+    whole = isinstance(share, int | np.integer)
+    wanted = int(share) if whole else int(np.ceil(share * len(known)))
+    if not 0 < wanted < len(known):
+        raise ArgumentError(
+            "test", f"must leave documents to fit to; {len(known)} have a time", share
+        )
+    start = known[len(known) - wanted]
+    if start == known[0]:
+        raise ArgumentError(
+            "by_time", "must have a value before those of the held-out documents", start
+        )
+    return np.flatnonzero(times < start), np.flatnonzero(times >= start)
+
+
+def read_times(given: Any, data: Data) -> Array:
+    """(n,) times as numbers; documents without one are left out of all folds, with a warning."""
+    name = given if isinstance(given, str) else "by_time"
+    times = numbers(read_column("by_time", given, data), name)
+    missing = int(np.isnan(times).sum())
+    if missing == len(times):
+        raise InputError(Argument("by_time"), f": no document has a value in {name!r}.")
+    if missing:
+        warn(
+            f"{missing} of {len(times)} documents have no value in {name!r}, so they belong neither to the past nor to "
+            "the future and are left out of all folds."
+        )
+    return times
+
+
+def make_folds(
+    cv: Any, data: Data, random_state: Any, groups: Any = None, by_time: Any = None
+) -> list[Fold]:
+    """Folds at random, with groups kept together, or in the order of time."""
+    _check_one_order(groups, by_time)
+    check_folds(cv, data)
+    if groups is not None:
+        split = group_folds(cv, data, read_groups("groups", groups, data))
+    elif by_time is not None:
+        split = time_folds(cv, read_times(by_time, data))
+    else:
+        split = random_folds(cv, data, random_state)
+    return checked_folds(split, data.n)
+
+
+def make_split(
+    share: float | int, data: Data, random_state: Any, groups: Any = None, by_time: Any = None
+) -> list[Fold]:
+    """One split into documents to fit to and documents to score, in the same ways."""
+    _check_one_order(groups, by_time)
+    if groups is not None:
+        split = group_split(share, data, read_groups("groups", groups, data), random_state)
+        return checked_folds([split], data.n)
+    if by_time is not None:
+        return checked_folds([time_split(share, read_times(by_time, data))], data.n)
+    splitter = ShuffleSplit(1, test_size=share, random_state=random_state)
+    return checked_folds(random_folds(splitter, data, random_state), data.n)
+
+
+def _check_one_order(groups: Any, by_time: Any) -> None:
+    if groups is not None and by_time is not None:
+        raise InputError(
+            "folds keep groups together or follow time: pass ",
+            Argument("groups", ...),
+            " or ",
+            Argument("by_time", ...),
+            ", not both.",
+        )
+
+
+def described_folds(n: int, groups: Any, by_time: Any) -> str:
+    """What kind of cross-validation it is, in words.
+
+    Examples
+    --------
+    >>> described_folds(5, "author", None)
+    '5-fold cross-validation by author'
+    >>> described_folds(4, None, "date")
+    '4-fold cross-validation from past to future by date'
+    """
+    return f"{n}-fold cross-validation{described_order(groups, by_time)}"
+
+
+def described_order(groups: Any, by_time: Any) -> str:
+    """How documents were split, as an ending; empty if at random."""
+    if groups is not None:
+        return f" by {groups if isinstance(groups, str) else 'groups'}"
+    if by_time is not None:
+        return f" from past to future{f' by {by_time}' if isinstance(by_time, str) else ''}"
+    return ""
