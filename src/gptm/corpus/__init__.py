@@ -7,7 +7,8 @@ from gptm._basics.lazy import lazy_names
 if TYPE_CHECKING:
     from gptm.corpus.corpus import Corpus
     from gptm.corpus.stop_words import LANGUAGES
-    from gptm.corpus.words import Words, WordsReport
+    from gptm.corpus.words import Words
+    from gptm.corpus.words_report import WordsReport
 
 __all__ = ["LANGUAGES", "Corpus", "Words", "WordsReport"]
 
@@ -15,6 +16,6 @@ _HOMES = {
     "Corpus": "gptm.corpus.corpus",
     "LANGUAGES": "gptm.corpus.stop_words",
     "Words": "gptm.corpus.words",
-    "WordsReport": "gptm.corpus.words",
+    "WordsReport": "gptm.corpus.words_report",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -15,7 +15,8 @@ from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.typed_columns import find_id_column, read_ids, typed_frame
-from gptm.corpus.words import TOKEN_PATTERN, Counting, Words, WordsReport, chunks
+from gptm.corpus.words import TOKEN_PATTERN, Counting, Words, chunks
+from gptm.corpus.words_report import WordsReport
 
 
 class Corpus:

@@ -5,7 +5,7 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from numbers import Integral, Real
 from typing import Any
@@ -14,22 +14,17 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Value
-from gptm._basics.warnings import warn
+from gptm.corpus.scripts import warn_of_no_blanks
 from gptm.corpus.stop_words import checked_stop_words, composed, guess_language, language_list
 from gptm.corpus.word_patterns import check_speed
+from gptm.corpus.words_report import Removed as Removed
+from gptm.corpus.words_report import WordsReport, is_whole, removed, removed_words, with_kept
 
 # Two letters or more of any alphabet, with the marks that belong to them, such as the vowel signs of Hindi.
 TOKEN_PATTERN = (
     r"(?u)\b(?<![\p{M}])[^\W\d_](?:[^\W\d_]|[\p{M}])[^\W\d_]*(?:[\p{M}][^\W\d_]*)*(?![\w\p{M}])"
 )
 
-_EXAMPLES = 10
-# Han and kana, and scripts of South-East Asia, with the mean length of a run of them beyond which it is no single word.
-_NO_BLANKS = (
-    (re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"), 4),
-    (re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17d3]+"), 10),
-)
-_MANY_TEXTS = 0.2
 _SAMPLED_TEXTS, _SAMPLED_AT_LEAST, _SAMPLED_CHARACTERS = 1000, 20, 1 << 20
 # What to do where no word is left.
 KEEP_MORE = Message(
@@ -62,30 +57,6 @@ def marks() -> str:
 def expanded(pattern: str) -> str:
     """A pattern of words as Python's `re` takes it: with the marks themselves for \\p{M}."""
     return pattern.replace(r"\p{M}", marks()) if r"\p{M}" in pattern else pattern
-
-
-def warn_of_no_blanks(texts: Sequence[str]) -> None:
-    """Warn where many texts are in a script without blanks between words, so that whole sentences would be counted."""
-    n_such = sum(map(has_no_blanks, texts))
-    if n_such and n_such >= _MANY_TEXTS * sum(map(bool, texts)):
-        warn(
-            f"{n_such:,} of the first {len(texts):,} texts are in a script without blanks between words (Chinese, "
-            "Japanese, Thai or the like), so that whole phrases are taken for words. Cut the texts into words first, "
-            "with a segmenter such as jieba, MeCab or PyThaiNLP, and join these by blanks."
-        )
-
-
-def has_no_blanks(text: str) -> bool:
-    """Whether a text is mainly in a script without blanks between words, and has not been cut into words."""
-    if text.isascii():
-        return False
-    beginning = text[:2000]
-    for script, longest in _NO_BLANKS:
-        runs = script.findall(beginning)
-        size = sum(map(len, runs))
-        if size > longest * len(runs) and 2 * size > sum(map(str.isalpha, beginning)):
-            return True
-    return False
 
 
 @dataclass(frozen=True)
@@ -142,7 +113,7 @@ class Words:
         for name in ("min_df", "max_df"):
             _check_frequency(name, getattr(self, name))
         limit = self.max_features
-        if limit is not None and (not _is_whole(limit) or limit < 1):
+        if limit is not None and (not is_whole(limit) or limit < 1):
             raise ArgumentError("max_features", "must be a positive integer or None", limit)
         if self.strip_accents not in (None, "ascii", "unicode"):
             raise ArgumentError(
@@ -222,68 +193,6 @@ class Words:
         )
         prepare, split = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
         return lambda text: split(prepare(composed(text)))
-
-
-@dataclass(frozen=True)
-class Removed:
-    """Words that are not counted: how many, how often they occurred, and some of them."""
-
-    words: int = 0
-    tokens: int = 0
-    examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class WordsReport:
-    """What became of the words of the texts.
-
-    `tokens` are all words seen and `tokens_kept` those counted; with pairs of words, pairs count as words.
-    """
-
-    documents: int = 0
-    empty_documents: int = 0  # without any counted word
-    tokens: int = 0
-    tokens_kept: int = 0
-    words_kept: int = 0
-    language: str | None = None
-    min_df: int | float | None = None
-    max_df: int | float | None = None
-    stop_words: Removed = field(default_factory=Removed)
-    rare: Removed = field(default_factory=Removed)
-    frequent: Removed = field(default_factory=Removed)
-    beyond: Removed = field(default_factory=Removed)  # more than max_features
-    unknown: Removed = field(default_factory=Removed)  # not in a given vocabulary
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report in terms of JSON."""
-        return {
-            name: {**value, "examples": list(value["examples"])}
-            if isinstance(value, dict)
-            else value
-            for name, value in asdict(self).items()
-        }
-
-    def __str__(self) -> str:
-        lines = [
-            f"{_many(self.documents, 'document')}, {_many(self.words_kept, 'word')}, "
-            f"{self.tokens_kept:,} of {_many(self.tokens, 'token')} counted"
-        ]
-        language = f" ({self.language})" if self.language else ""
-        for removed, name in (
-            (self.stop_words, f"stop words{language}"),
-            (self.rare, f"too rare (fewer than {_documents(self.min_df)})"),
-            (self.frequent, f"too frequent (more than {_documents(self.max_df)})"),
-            (self.beyond, "beyond max_features"),
-            (self.unknown, "unknown to the vocabulary"),
-        ):
-            if removed.words:
-                lines.append(
-                    f"  {name}: {_many(removed.words, 'word')}, {_many(removed.tokens, 'token')}, such as "
-                    f"{', '.join(removed.examples[:5])}"
-                )
-        if self.empty_documents:
-            lines.append(f"  without any counted word: {_many(self.empty_documents, 'document')}")
-        return "\n".join(lines)
 
 
 class Counting:
@@ -386,8 +295,8 @@ class Counting:
             documents=n,
             tokens=self._tokens,
             language=language,
-            stop_words=_removed(self._stopped),
-            unknown=_removed(self._unknown),
+            stop_words=removed(self._stopped),
+            unknown=removed(self._unknown),
         )
         if self._fixed:
             return counts, vocabulary, with_kept(report, counts)
@@ -400,8 +309,8 @@ def limit_words(
     """Counts and words without those too rare, too frequent or too many; the report says which."""
     n = counts.shape[0]
     min_df, max_df = _frequencies(words, n)
-    low = min_df if _is_whole(min_df) else min_df * n
-    high = max_df if _is_whole(max_df) else max_df * n
+    low = min_df if is_whole(min_df) else min_df * n
+    high = max_df if is_whole(max_df) else max_df * n
     if high < low:
         least = Argument("min_df", min_df)
         expected = Message("must leave room above ", least, f", which is {low:g} of {n} documents")
@@ -433,12 +342,6 @@ def limit_words(
     if not kept.all():
         counts, vocabulary = counts[:, np.flatnonzero(kept)], vocabulary[kept]
     return counts, vocabulary, with_kept(report, counts)
-
-
-def removed_words(counts: csr_matrix, vocabulary: np.ndarray, which: np.ndarray) -> Removed:
-    """An account of some columns."""
-    tokens = np.asarray(counts.sum(axis=0)).ravel()[which]
-    return _removed(dict(zip(vocabulary[which], tokens.tolist(), strict=True)))
 
 
 _NOTHING = np.empty(0, dtype=np.int32)
@@ -485,21 +388,6 @@ def _ngrams(tokens: list[str], ngram_range: tuple[int, int]) -> list[str]:
     ]
 
 
-def _removed(tokens: Mapping[str, int]) -> Removed:
-    examples = sorted(tokens, key=lambda word: (-tokens[word], word))[:_EXAMPLES]
-    return Removed(len(tokens), int(sum(tokens.values())), tuple(examples))
-
-
-def with_kept(report: WordsReport, counts: csr_matrix) -> WordsReport:
-    """The report, with what is left in the end."""
-    return replace(
-        report,
-        words_kept=counts.shape[1],
-        tokens_kept=int(counts.sum()),
-        empty_documents=int((np.diff(counts.indptr) == 0).sum()),
-    )
-
-
 def _frequencies(words: Words, n: int) -> tuple[int | float, int | float]:
     """`min_df` and `max_df`, with the defaults for so many documents."""
     low = words.min_df if words.min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5
@@ -507,32 +395,18 @@ def _frequencies(words: Words, n: int) -> tuple[int | float, int | float]:
     return low, high
 
 
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _documents(frequency: int | float | None) -> str:
-    if frequency is None or _is_whole(frequency):
-        return f"{frequency} documents"
-    return f"{frequency:.3g} of the documents"
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
 def _check_frequency(name: str, value: Any) -> None:
     if value is None:
         return
     share = isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1
-    if not (share or (_is_whole(value) and value >= 1)):
+    if not (share or (is_whole(value) and value >= 1)):
         expected = "must be a whole number of documents from 1 on, or a share between 0.0 and 1.0"
         raise ArgumentError(name, expected, value)
 
 
 def _checked_range(value: Any) -> tuple[int, int]:
     pair = tuple(value) if isinstance(value, Sequence) else ()
-    if len(pair) != 2 or not all(map(_is_whole, pair)) or not 1 <= pair[0] <= pair[1]:
+    if len(pair) != 2 or not all(map(is_whole, pair)) or not 1 <= pair[0] <= pair[1]:
         expected = Message(
             "must be two whole numbers, the fewest and the most words, as in ",
             Value("ngram_range", (1, 2)),

@@ -14,7 +14,8 @@ from scipy.sparse import csr_matrix
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.stop_words import composed
-from gptm.corpus.words import Words, WordsReport, limit_words, removed_words, with_kept
+from gptm.corpus.words import Words, limit_words
+from gptm.corpus.words_report import WordsReport, removed_words, with_kept
 from gptm.files.formats import FilePath
 from gptm.files.streams import Input, Lines, Progress, check_archive
 

@@ -10,7 +10,8 @@ import numpy as np
 from gptm._basics.errors import Argument, InputError, Message
 from gptm.corpus import Corpus
 from gptm.corpus.problems import DataProblem, ProblemLog
-from gptm.corpus.words import Counting, Words, WordsReport
+from gptm.corpus.words import Counting, Words
+from gptm.corpus.words_report import WordsReport
 from gptm.files.attach import attach
 from gptm.files.formats import COUNTS, FilePath, Source, find_format, open_source
 from gptm.files.matrices import match_words, read_count_file, read_vocabulary, select_words

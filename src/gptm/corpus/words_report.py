@@ -1,0 +1,108 @@
+"""What became of the words of texts: how many are counted, which are left out and why."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+_EXAMPLES = 10
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Words that are not counted: how many, how often they occurred, and some of them."""
+
+    words: int = 0
+    tokens: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WordsReport:
+    """What became of the words of the texts.
+
+    `tokens` are all words seen and `tokens_kept` those counted; with pairs of words, pairs count as words.
+    """
+
+    documents: int = 0
+    empty_documents: int = 0  # without any counted word
+    tokens: int = 0
+    tokens_kept: int = 0
+    words_kept: int = 0
+    language: str | None = None
+    min_df: int | float | None = None
+    max_df: int | float | None = None
+    stop_words: Removed = field(default_factory=Removed)
+    rare: Removed = field(default_factory=Removed)
+    frequent: Removed = field(default_factory=Removed)
+    beyond: Removed = field(default_factory=Removed)  # more than max_features
+    unknown: Removed = field(default_factory=Removed)  # not in a given vocabulary
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report in terms of JSON."""
+        return {
+            name: {**value, "examples": list(value["examples"])}
+            if isinstance(value, dict)
+            else value
+            for name, value in asdict(self).items()
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{_many(self.documents, 'document')}, {_many(self.words_kept, 'word')}, "
+            f"{self.tokens_kept:,} of {_many(self.tokens, 'token')} counted"
+        ]
+        language = f" ({self.language})" if self.language else ""
+        for removed, name in (
+            (self.stop_words, f"stop words{language}"),
+            (self.rare, f"too rare (fewer than {_documents(self.min_df)})"),
+            (self.frequent, f"too frequent (more than {_documents(self.max_df)})"),
+            (self.beyond, "beyond max_features"),
+            (self.unknown, "unknown to the vocabulary"),
+        ):
+            if removed.words:
+                lines.append(
+                    f"  {name}: {_many(removed.words, 'word')}, {_many(removed.tokens, 'token')}, such as "
+                    f"{', '.join(removed.examples[:5])}"
+                )
+        if self.empty_documents:
+            lines.append(f"  without any counted word: {_many(self.empty_documents, 'document')}")
+        return "\n".join(lines)
+
+
+def removed_words(counts: csr_matrix, vocabulary: np.ndarray, which: np.ndarray) -> Removed:
+    """An account of some columns."""
+    tokens = np.asarray(counts.sum(axis=0)).ravel()[which]
+    return removed(dict(zip(vocabulary[which], tokens.tolist(), strict=True)))
+
+
+def removed(tokens: Mapping[str, int]) -> Removed:
+    examples = sorted(tokens, key=lambda word: (-tokens[word], word))[:_EXAMPLES]
+    return Removed(len(tokens), int(sum(tokens.values())), tuple(examples))
+
+
+def with_kept(report: WordsReport, counts: csr_matrix) -> WordsReport:
+    """The report, with what is left in the end."""
+    return replace(
+        report,
+        words_kept=counts.shape[1],
+        tokens_kept=int(counts.sum()),
+        empty_documents=int((np.diff(counts.indptr) == 0).sum()),
+    )
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _documents(frequency: int | float | None) -> str:
+    if frequency is None or is_whole(frequency):
+        return f"{frequency} documents"
+    return f"{frequency:.3g} of the documents"
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
