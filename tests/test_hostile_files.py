@@ -374,6 +374,8 @@ def test_stop_words_are_never_a_path(changed, tmp_path):
         str(secret),
         "../secret.txt",
         "english+" + str(secret),
+        "+" + str(secret),
+        "+a,b",
         {"path": str(secret)},
         [3],
     ):
@@ -382,7 +384,9 @@ def test_stop_words_are_never_a_path(changed, tmp_path):
             refused(path, reader, match="never a file")
 
 
-@pytest.mark.parametrize("value", [None, "auto", "english", "en", "English+german", ["a", "b"], []])
+@pytest.mark.parametrize(
+    "value", [None, "auto", "english", "en", "English+german", "auto+german", ["a", "b"], []]
+)
 def test_stop_words_that_are_values(value, changed):
     path = changed(setting("words", "stop_words")(value), "none")
     assert load_attached(path).words["stop_words"] == value
@@ -398,6 +402,10 @@ def test_stop_words_that_are_values(value, changed):
         setting("words")("english"),
         setting("libraries")({"gptm": 3}),
         setting("words", "token_pattern")(5),
+        setting("words", "extra_stop_words")("words.txt"),
+        setting("words", "extra_stop_words")([5]),
+        setting("words", "keep")("urls"),
+        setting("words", "keep")([["urls"]]),
     ],
 )
 def test_settings_of_another_kind(change, changed):

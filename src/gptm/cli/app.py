@@ -18,6 +18,7 @@ from gptm.cli import report_command as report
 from gptm.cli import score_commands as score
 from gptm.cli import surgery_commands as surgery
 from gptm.cli import transform_command as documents
+from gptm.cli import words_command as stop_lists
 from gptm.cli.session import Session, run
 
 _EVERYWHERE = "Options of all commands"
@@ -159,6 +160,7 @@ _add("effects", effects.effects)
 _add("search", score.search)
 _add("report", report.report)
 _add("info", ask.info)
+_add("words", stop_lists.words)
 _add("name", surgery.name)
 _add("merge", surgery.merge)
 _add("drop", surgery.drop)

@@ -19,6 +19,7 @@ OPTIONS = {
     "id": "--id",
     "inference": "--inference",
     "init": "--init",
+    "keep": "--keep",
     "kernel": "--kernel",
     "kinds": "--column",
     "level": "--level",
@@ -60,6 +61,11 @@ def in_options(source: object) -> str:
     message = getattr(source, "said", source)
     text = message.written(_write) if isinstance(message, Message) else str(source)
     return " ".join(text.split())
+
+
+def lines_in_options(message: Message) -> str:
+    """The same for a message of several lines, which stay as they are."""
+    return message.written(_write)
 
 
 def _write(term: Term) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.argument_options import in_options
+from gptm.cli.argument_options import in_options, lines_in_options
 from gptm.cli.progress_bars import fitting
 from gptm.cli.read_documents import check_output, check_replaceable, read_training
 from gptm.cli.session import INTERRUPTED, OK, Session, Terminated, UsageError, terminating
@@ -184,7 +184,7 @@ def tell_reading(session: Session, reading: Any) -> None:
     """Print which columns were used for what, and which words were left out."""
     if len(reading.columns):
         session.say(f"{reading.columns}\n")
-    session.say(str(reading.report))
+    session.say(lines_in_options(reading.report.said))
 
 
 def _conclude(

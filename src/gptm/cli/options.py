@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gptm.cli.session import UsageError
+from gptm.corpus.cleaning import PARTS
 from gptm.corpus.stop_words import composed
 
 # As gptm.files knows them.
@@ -162,9 +163,9 @@ class WordOptions:
     stop_words: Annotated[
         str,
         typer.Option(
-            metavar="LANGUAGE|FILE|none",
-            help="Words to leave out: a language, several languages (english+german), a file with one word per line, "
-            "or none. 'auto' detects the language.",
+            metavar="LANGUAGE|FILE|WORDS|none",
+            help="Words to leave out: a language, a file with one word per line, words between commas, several of "
+            "these joined by + (english+mine.txt), or none. 'auto' detects the language; +amp,rt adds words to it.",
             rich_help_panel=_WORDS,
         ),
     ] = "auto"
@@ -192,6 +193,15 @@ class WordOptions:
             rich_help_panel=_WORDS,
         ),
     ] = "1"
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PARTS",
+            help="Parts of texts to count that are taken out by default, between commas: "
+            f"{', '.join(PARTS)}; or all.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = None
     token_pattern: Annotated[
         str | None,
         typer.Option(help="Regular expression that matches one word.", rich_help_panel=_WORDS),
@@ -204,14 +214,15 @@ class WordOptions:
             "min_df": parse_frequency("--min-df", self.min_df),
             "max_df": parse_frequency("--max-df", self.max_df),
             "ngram_range": parse_ngrams(self.ngrams),
+            "keep": self.keep,
         }
         if self.token_pattern is not None:
             settings["token_pattern"] = self.token_pattern
         return settings
 
     def files(self) -> list[str | None]:
-        """The file of stop words. The name of a language does no harm here: nobody writes to such a file."""
-        return [self.stop_words]
+        """Files of stop words. The name of a language does no harm here: nobody writes to such a file."""
+        return [self.stop_words, *self.stop_words.split("+")]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Documents as a table of counts, with their vocabulary, metadata and ids kept together."""
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,8 @@ from gptm.corpus.problems import ProblemLog
 from gptm.corpus.typed_columns import find_id_column, read_ids, typed_frame
 from gptm.corpus.words import TOKEN_PATTERN, Counting, Words, chunks
 from gptm.corpus.words_report import WordsReport
+
+logger = logging.getLogger("gptm")
 
 
 class Corpus:
@@ -118,6 +121,7 @@ class Corpus:
         max_features: int | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         token_pattern: str = TOKEN_PATTERN,
+        keep: str | Sequence[str] = (),
         words: Words | None = None,
         kinds: Mapping[str, str] | None = None,
     ) -> "Corpus":
@@ -135,10 +139,11 @@ class Corpus:
         vocabulary : sequence of str, optional
             Count these words and no others. Pass `vocabulary`, `words` and `kinds` of the training corpus to read new
             documents; words outside of the vocabulary are then not counted.
-        stop_words, min_df, max_df, max_features, ngram_range, token_pattern
+        stop_words, min_df, max_df, max_features, ngram_range, token_pattern, keep
             As in `gptm.corpus.Words`, used to choose the vocabulary where none is given. By default the language of
             the stop words is guessed from the first texts. In a given vocabulary stop words are counted where it holds
-            them.
+            them. URLs, HTML, @names and e-mail addresses are taken out of the texts, and a line on the logger "gptm"
+            says so; `keep` keeps them.
         words : Words, optional
             All of these settings at once, instead of one by one.
         kinds : mapping from columns to kinds, optional
@@ -160,7 +165,13 @@ class Corpus:
         _check_order(texts, metadata)
         if words is None:
             words = Words(
-                stop_words, min_df, max_df, max_features, ngram_range, token_pattern=token_pattern
+                stop_words,
+                min_df,
+                max_df,
+                max_features,
+                ngram_range,
+                token_pattern=token_pattern,
+                keep=keep,
             )
         if vocabulary is not None:
             words = _for_vocabulary(words, vocabulary)
@@ -182,6 +193,8 @@ class Corpus:
         if ids is None:
             corpus._take_ids()
         if vocabulary is None:
+            if report.cleaned:  # the level that is shown without any set-up
+                logger.warning(report.said_of_cleaning)
             corpus._check_kinds_are_of_columns()
             corpus._settle_kinds()
         return corpus

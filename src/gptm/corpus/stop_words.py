@@ -1,8 +1,10 @@
 """Words that say nothing about a text's subject, by language."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -69,35 +71,83 @@ def guess_language(texts: Iterable[str], tokenize: Callable[[str], list[str]]) -
     return best
 
 
-def checked_stop_words(value: Any) -> str | tuple[str, ...] | None:
-    """None, "auto", names of languages joined by "+", or the words themselves."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return value
+def read_stop_words(value: Any) -> tuple[str | tuple[str, ...] | None, tuple[str, ...]]:
+    """Names of languages, "auto", None or the words themselves; and words that are left out beside those of languages.
+
+    Examples
+    --------
+    >>> from gptm.corpus.stop_words import read_stop_words
+    >>> read_stop_words("en+German"), read_stop_words("+amp,rt"), read_stop_words("amp,rt")
+    (('english+german', ()), ('auto', ('amp', 'rt')), (('amp', 'rt'), ()))
+    """
+    if value is None:
+        return None, ()
     if isinstance(value, PathLike):
-        return _word_file(Path(value))
+        return _word_file(Path(value)), ()
     if isinstance(value, str):
-        parts = [part.strip().lower() for part in value.split("+")]
-        names = [LANGUAGES.get(part, part) for part in parts]
-        if all(name in LANGUAGES.values() for name in names):
-            return "+".join(names)
-        if Path(value).is_file():
-            return _word_file(Path(value))
-        expected = Message(
-            "must be a language, a file with one word per line, ",
-            PythonOnly("a list of words, "),
-            "'auto' or ",
-            Value("stop_words", None),
-        )
-        languages = f"The languages are {', '.join(sorted(LANGUAGES.values()))}."
-        raise ArgumentError("stop_words", expected, value, languages)
+        return _read_text(value)
     words = tuple(value)
     if not all(isinstance(word, str) for word in words):
         raise ArgumentError("stop_words", "as a list must hold strings", words[:5])
-    return words
+    return words, ()
+
+
+def _read_text(value: str) -> tuple[str | tuple[str, ...], tuple[str, ...]]:
+    """What languages, files and words between plus signs mean; nothing before the first one means "auto"."""
+    parts = [part.strip() for part in value.split("+")]
+    languages = [_language(part) for part in parts]
+    if not all(languages) and Path(value).is_file():  # a plus sign may be in its name
+        return _word_file(Path(value)), ()
+    words: dict[str, None] = {}
+    for place, (part, language) in enumerate(zip(parts, languages, strict=True)):
+        if language == "" and not (place == 0 and part == "" and len(parts) > 1):
+            words.update(dict.fromkeys(_words(part, value, first=place == 0)))
+    named = dict.fromkeys(language for language in languages if language)
+    if parts[0] == "":
+        named = {"auto": None} | named
+    return ("+".join(named), tuple(words)) if named else (tuple(words), ())
+
+
+def _language(part: str) -> str:
+    """The name of a language, "auto", or nothing for anything else."""
+    name = LANGUAGES.get(part.lower(), part.lower())
+    return name if name == "auto" or name in LANGUAGES.values() else ""
+
+
+def _words(part: str, value: str, first: bool) -> tuple[str, ...]:
+    """The words of a file, or those between commas; a single one only behind a plus sign."""
+    if part and Path(part).is_file():
+        return _word_file(Path(part))
+    if "," in part:
+        return tuple(word.strip() for word in part.split(",") if word.strip())
+    if first or not part:
+        raise _unknown(value)
+    if re.search(r"[/\\]|\.\w+$", part):
+        raise _unknown(value, f"There is no file {part!r}. ")
+    near = get_close_matches(part.lower(), LANGUAGES.values(), n=1, cutoff=0.75)
+    if near:
+        raise _unknown(value, f"Did you mean {near[0]!r}? For a word, write '{part},'. ")
+    return (part,)
+
+
+def _unknown(value: str, hint: str = "") -> ArgumentError:
+    expected = Message(
+        "must be a language, a file with one word per line, words between commas, several of these joined by '+', ",
+        PythonOnly("a list of words, "),
+        "'auto' or ",
+        Value("stop_words", None),
+    )
+    languages = f"{hint}The languages are {', '.join(sorted(LANGUAGES.values()))}."
+    return ArgumentError("stop_words", expected, value, languages)
 
 
 def _word_file(path: Path) -> tuple[str, ...]:
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", errors="replace")
+    lines = text.splitlines()
     return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Value
+from gptm.corpus.cleaning import PARTS, Cleaner, checked_keep
 from gptm.corpus.scripts import warn_of_no_blanks
-from gptm.corpus.stop_words import checked_stop_words, composed, guess_language, language_list
+from gptm.corpus.stop_words import composed, guess_language, language_list, read_stop_words
 from gptm.corpus.word_patterns import check_speed
 from gptm.corpus.words_report import Removed as Removed
 from gptm.corpus.words_report import WordsReport, is_whole, removed, removed_words, with_kept
@@ -24,7 +25,11 @@ from gptm.corpus.words_report import WordsReport, is_whole, removed, removed_wor
 TOKEN_PATTERN = (
     r"(?u)\b(?<![\p{M}])[^\W\d_](?:[^\W\d_]|[\p{M}])[^\W\d_]*(?:[\p{M}][^\W\d_]*)*(?![\w\p{M}])"
 )
-
+# The same with digits, and numbers such as 1,000.5.
+_NUMBERS_TOO = (
+    r"(?u)\b(?<![\p{M}])(?:\d+(?:[.,]\d+)+|\d|[^\W_](?:[^\W_]|[\p{M}])[^\W_]*(?:[\p{M}][^\W_]*)*)"
+    r"(?![\w\p{M}])"
+)
 _SAMPLED_TEXTS, _SAMPLED_AT_LEAST, _SAMPLED_CHARACTERS = 1000, 20, 1 << 20
 # What to do where no word is left.
 KEEP_MORE = Message(
@@ -66,9 +71,10 @@ class Words:
     Parameters
     ----------
     stop_words : str, path, sequence of str or None, default="auto"
-        Words that are not counted: a language ("english" or "en"; see `gptm.corpus.LANGUAGES`), several joined by
-        "+" ("english+german"), a file with one word per line, the words themselves, or None for none. "auto" takes
-        the language whose stop words the first texts are full of.
+        Words that are not counted: a language ("english" or "en"; see `gptm.corpus.LANGUAGES`), a file with one word
+        per line, words between commas ("amp,rt"), or several of these joined by "+", as in "english+mine.txt". A list
+        holds the words themselves; None is for none. "auto" takes the language whose stop words the first texts are
+        full of, and "+amp,rt" adds words to these.
     min_df, max_df : int or float, optional
         Fewest and most documents that a word may occur in, as a number (int) or as a share (float). By default
         `min_df` is 1 below 100 documents, 2 below 1,000 and 5 above; `max_df` is 0.5 from 10 documents on.
@@ -81,6 +87,13 @@ class Words:
         them. Inside brackets ``\\p{M}`` stands for these marks.
     lowercase : bool, default=True
     strip_accents : {"ascii", "unicode"}, optional
+    extra_stop_words : sequence of str, default=()
+        Words that are not counted beside those of the languages; where `stop_words` adds words, they are here.
+    keep : str or sequence of str, default=()
+        Parts of texts that are counted although they are no words, as a list or between commas: "urls", "html" (tags,
+        and entities such as &amp;), "emails", "mentions" (@name), "numbers", or "all". By default they are taken out
+        first, and `WordsReport.cleaned` says how many there were. Without "numbers" it is `token_pattern` that leaves
+        them out; with them, words may have digits, too.
 
     Examples
     --------
@@ -105,10 +118,12 @@ class Words:
     token_pattern: str = TOKEN_PATTERN
     lowercase: bool = True
     strip_accents: str | None = None
+    extra_stop_words: tuple[str, ...] = ()
+    keep: Any = ()
 
     def __post_init__(self) -> None:
-        # A file is read now, so that the settings alone say how a saved model reads text.
-        object.__setattr__(self, "stop_words", checked_stop_words(self.stop_words))
+        self._settle_stop_words()
+        object.__setattr__(self, "keep", checked_keep(self.keep))
         object.__setattr__(self, "ngram_range", _checked_range(self.ngram_range))
         for name in ("min_df", "max_df"):
             _check_frequency(name, getattr(self, name))
@@ -131,6 +146,19 @@ class Words:
         if self.token_pattern != TOKEN_PATTERN:  # which is known to be fine
             check_speed(self.token_pattern, expanded(self.token_pattern))
 
+    def _settle_stop_words(self) -> None:
+        """A file is read now, so that the settings alone say how a saved model reads text."""
+        base, added = read_stop_words(self.stop_words)
+        more = tuple(self.extra_stop_words) if not isinstance(self.extra_stop_words, str) else (1,)
+        if not all(isinstance(word, str) for word in more):
+            got = self.extra_stop_words
+            raise ArgumentError("extra_stop_words", "must be a list of words", got)
+        words = tuple(dict.fromkeys((*added, *more)))
+        if words and not isinstance(base, str):  # no language that they are added to
+            base, words = (*(base or ()), *words), ()
+        object.__setattr__(self, "stop_words", base)
+        object.__setattr__(self, "extra_stop_words", words)
+
     def to_dict(self) -> dict[str, Any]:
         """The settings in terms of JSON."""
         return {
@@ -147,11 +175,19 @@ class Words:
             raise ValueError(f"settings of words are {sorted(names)}; got {odd} as well.")
         return cls(**settings)
 
+    @property
+    def has_open_language(self) -> bool:
+        """Whether the texts are still to say which language they are in."""
+        return isinstance(self.stop_words, str) and "auto" in self.stop_words.split("+")
+
     def resolved(self, texts: Iterable[str]) -> "Words":
         """The same settings with a language instead of "auto": the one of these texts."""
-        if self.stop_words != "auto":
+        if not self.has_open_language:
             return self
-        return replace(self, stop_words=guess_language(texts, self.tokenizer()))
+        guessed = guess_language(texts, self.tokenizer())
+        others = [name for name in self.stop_words.split("+") if name != "auto"]
+        names = dict.fromkeys(name for name in (guessed, *others) if name)
+        return replace(self, stop_words="+".join(names) or None)
 
     def count(
         self, texts: Iterable[str], vocabulary: Sequence[str] | np.ndarray | None = None
@@ -167,13 +203,12 @@ class Words:
         return self.count(texts, vocabulary)[0]
 
     def stop_list(self) -> frozenset[str]:
-        """The stop words, cut into words as a text would be."""
-        if self.stop_words is None or self.stop_words == "auto":
-            return frozenset()
+        """The stop words, cut into words as a text would be; without those of a language that is still open."""
         if isinstance(self.stop_words, str):
-            parts = [language_list(name) for name in self.stop_words.split("+")]
+            names = [name for name in self.stop_words.split("+") if name != "auto"]
+            parts = [*map(language_list, names), self.extra_stop_words]
         else:
-            parts = [self.stop_words]
+            parts = [self.stop_words or ()]
         tokenize = self.tokenizer()  # "don't" stands for what is left of it in a text
         return frozenset(
             token
@@ -182,17 +217,24 @@ class Words:
             for token in (composed(word.lower() if self.lowercase else word), *tokenize(word))
         )
 
-    def tokenizer(self) -> Callable[[str], list[str]]:
-        """The function from a text to its words, in order, stop words included."""
+    def tokenizer(self, cleaner: Cleaner | None = None) -> Callable[[str], list[str]]:
+        """The function from a text to its words, in order, stop words included.
+
+        The cleaner takes out what is no word, and counts it.
+        """
         from sklearn.feature_extraction.text import CountVectorizer
 
+        pattern = self.token_pattern
+        if "numbers" in self.keep and pattern == TOKEN_PATTERN:
+            pattern = _NUMBERS_TOO
         vectorizer = CountVectorizer(
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
-            token_pattern=expanded(self.token_pattern),
+            token_pattern=expanded(pattern),
         )
+        clean = Cleaner(self.keep) if cleaner is None else cleaner
         prepare, split = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
-        return lambda text: split(prepare(composed(text)))
+        return lambda text: split(prepare(clean(composed(text))))
 
 
 class Counting:
@@ -203,7 +245,7 @@ class Counting:
     """
 
     def __init__(self, words: Words, vocabulary: Sequence[str] | np.ndarray | None = None):
-        if vocabulary is not None and words.stop_words == "auto" and words.ngram_range == (1, 1):
+        if vocabulary is not None and words.has_open_language and words.ngram_range == (1, 1):
             words = replace(words, stop_words=None)  # not in the vocabulary in any case
         self.words = words
         self._first: list[str] = []  # texts that are to settle the language
@@ -221,7 +263,8 @@ class Counting:
             n_repeated = len(vocabulary) - len(self._columns)
             got = Message(f"{n_repeated} that repeat another, for example {repeated!r}")
             raise ArgumentError("vocabulary", "must hold each word once", got)
-        self._split = words.tokenizer()
+        self._cleaner = Cleaner(words.keep)
+        self._split = words.tokenizer(self._cleaner)
         self._stop: frozenset[str] | None = None
         self._indices, self._values, self._ends = array("i"), array("i"), array("q", [0])
         self._stopped: Counter[str] = Counter()
@@ -295,6 +338,7 @@ class Counting:
             documents=n,
             tokens=self._tokens,
             language=language,
+            cleaned={name: n for name in PARTS if (n := self._cleaner.removed[name])},
             stop_words=removed(self._stopped),
             unknown=removed(self._unknown),
         )

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from gptm._basics.errors import Argument, Message
+from gptm.corpus.cleaning import PARTS
+
 _EXAMPLES = 10
 
 
@@ -35,6 +38,7 @@ class WordsReport:
     language: str | None = None
     min_df: int | float | None = None
     max_df: int | float | None = None
+    cleaned: Mapping[str, int] = field(default_factory=dict)  # URLs and the like, by name
     stop_words: Removed = field(default_factory=Removed)
     rare: Removed = field(default_factory=Removed)
     frequent: Removed = field(default_factory=Removed)
@@ -45,32 +49,46 @@ class WordsReport:
         """The report in terms of JSON."""
         return {
             name: {**value, "examples": list(value["examples"])}
-            if isinstance(value, dict)
+            if isinstance(value, dict) and "examples" in value
             else value
             for name, value in asdict(self).items()
         }
 
-    def __str__(self) -> str:
-        lines = [
-            f"{_many(self.documents, 'document')}, {_many(self.words_kept, 'word')}, "
-            f"{self.tokens_kept:,} of {_many(self.tokens, 'token')} counted"
-        ]
+    @property
+    def said(self) -> Message:
+        """The report for people, one line for each thing that was left out."""
         language = f" ({self.language})" if self.language else ""
-        for removed, name in (
+        lines: list[str | Message] = [
+            f"{many(self.documents, 'document')}, {many(self.words_kept, 'word')}, "
+            f"{self.tokens_kept:,} of {many(self.tokens, 'token')} counted"
+        ]
+        if self.cleaned:
+            lines.append(Message("  ", self.said_of_cleaning))
+        for left_out, name in (
             (self.stop_words, f"stop words{language}"),
             (self.rare, f"too rare (fewer than {_documents(self.min_df)})"),
             (self.frequent, f"too frequent (more than {_documents(self.max_df)})"),
             (self.beyond, "beyond max_features"),
             (self.unknown, "unknown to the vocabulary"),
         ):
-            if removed.words:
+            if left_out.words:
                 lines.append(
-                    f"  {name}: {_many(removed.words, 'word')}, {_many(removed.tokens, 'token')}, such as "
-                    f"{', '.join(removed.examples[:5])}"
+                    f"  {name}: {many(left_out.words, 'word')}, {many(left_out.tokens, 'token')}, such as "
+                    f"{', '.join(left_out.examples[:5])}"
                 )
         if self.empty_documents:
-            lines.append(f"  without any counted word: {_many(self.empty_documents, 'document')}")
-        return "\n".join(lines)
+            lines.append(f"  without any counted word: {many(self.empty_documents, 'document')}")
+        return Message(lines[0], *(Message("\n", line) for line in lines[1:]))
+
+    @property
+    def said_of_cleaning(self) -> Message:
+        """What was taken out of the texts before their words were counted, and how to keep it."""
+        parts = [f"{n:,} {PARTS[name][n != 1]}" for name, n in self.cleaned.items()]
+        to_keep = Argument("keep", ",".join(self.cleaned))
+        return Message(f"taken out of the texts: {', '.join(parts)} (", to_keep, " keeps them)")
+
+    def __str__(self) -> str:
+        return str(self.said)
 
 
 def removed_words(counts: csr_matrix, vocabulary: np.ndarray, which: np.ndarray) -> Removed:
@@ -94,7 +112,7 @@ def with_kept(report: WordsReport, counts: csr_matrix) -> WordsReport:
     )
 
 
-def _many(number: int, noun: str) -> str:
+def many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -56,8 +56,8 @@ def _is_stop_words(value: Any) -> bool:
     """Words or languages. A text that is neither would be taken for the path of a file with words."""
     if not isinstance(value, str):
         return value is None or _is_texts(value)
-    names = {*LANGUAGES, *LANGUAGES.values()}
-    return value == "auto" or all(part.strip().lower() in names for part in value.split("+"))
+    names = {"auto", *LANGUAGES, *LANGUAGES.values()}
+    return all(part.strip().lower() in names for part in value.split("+"))
 
 
 def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -88,6 +88,8 @@ _ATTACHED: _Checks = {
 _WORDS: _Checks = {
     "stop_words": (_is_stop_words, "a list of words or a language, never a file"),
     "token_pattern": (_is_text, "a regular expression"),
+    "extra_stop_words": (_is_texts, "a list of words"),
+    "keep": (_is_texts, "a list of parts of texts"),
 }
 _READING: _Checks = {
     "text": (_or_none(_is_texts), "a list of columns"),
