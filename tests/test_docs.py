@@ -18,7 +18,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
     *(
         ROOT / "docs" / f"{n}.md"
-        for n in ("command-line", "effects", "kernels", "model", "reading", "surgery")
+        for n in ("command-line", "effects", "kernels", "model", "questions", "reading", "surgery")
     ),
 ]
 WIDTH = 100

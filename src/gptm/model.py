@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gptm import interop, metrics, tables
-from gptm._basics.errors import Argument, Message, PythonOnly
+from gptm._basics.errors import Argument, InputError, Message, PythonOnly
 from gptm._basics.parallel import computing, interruptible
 from gptm._basics.progress import Progress
 from gptm._basics.types import Array
@@ -61,6 +61,7 @@ from gptm.prediction.proportions import (
     training_proportions,
 )
 from gptm.prediction.simulate import Latent, checked_lengths, draw_corpus
+from gptm.prediction.theta import Weighted
 from gptm.starts.resume import resume
 from gptm.starts.seed_words import read_seeds
 from gptm.starts.start import make_starts
@@ -71,6 +72,9 @@ from gptm.surgery.hierarchy import hierarchy_table
 from gptm.surgery.regroup import regroup, with_counts
 from gptm.surgery.split import divide, divided
 from gptm.surgery.topic_labels import Namer, names_by, own_names
+
+if TYPE_CHECKING:
+    from gptm.effects.estimated_effects import EstimatedEffects
 
 SCORE_SEED = 0  # of the split into observed and held-out words
 EM_ITERATIONS = 200  # of EM where `max_iter` is None
@@ -560,6 +564,102 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         with computing(self.n_jobs):
             return effects_table(
                 fitted, term, topic, at=at, versus=versus, level=level, n_points=n_points
+            )
+
+    def estimate_effects(
+        self,
+        formula: str,
+        metadata: Any = None,
+        *,
+        new: Any = None,
+        topic: int | str | Sequence[int | str] | None = None,
+        cluster: str | None = None,
+        errors: Literal["robust", "classical"] = "robust",
+        level: float = 0.9,
+    ) -> "EstimatedEffects":
+        """Regress the topics' shares on columns that need not be in the kernel, after the fit.
+
+        For each draw of the documents' proportions, least squares give coefficients and their sampling covariance.
+        These are pooled over the draws, so the errors include what is uncertain about proportions and topics (the
+        method of composition, as in `estimateEffect` of R's stm).
+
+        Parameters
+        ----------
+        formula : str
+            Such as "~ party * s(year)". `s(x)` is a smooth curve: cubic B-splines with 10 columns, `s(x, df=5)` with
+            5. `*` adds an interaction, `C(x)` takes numbers as categories, and functions such as `log(x)` work.
+            Columns of text are categories, whose first level in alphabetical order is the reference. Dates are days.
+        metadata : DataFrame, dict of columns or Corpus
+            One row per training document, in their order, or the training corpus with its metadata. With `new`, that
+            of the new documents; by default the metadata of the corpus `new`.
+        new : Corpus, or sparse or dense array of shape (n_documents, n_words), optional
+            Use these documents instead of the training documents. Their proportions come from their words, with the
+            topics fixed as they are. Where the kernel reads columns of the formula, these count as missing, so that
+            they cannot decide the outcome. See `gptm.split_sample_effects`.
+        topic : int, str or sequence, optional
+            Topics by number or name; all by default.
+        cluster : str, optional
+            Column whose values name groups of documents that depend on each other, such as an author's. Errors then
+            allow any dependence within a group (CR1).
+        errors : {"robust", "classical"}, default="robust"
+            "robust" lets the spread of documents depend on the columns (HC2), as that of shares does: it is small for
+            shares near zero. "classical" takes it to be the same everywhere. Not used with `cluster`.
+        level : float, default=0.9
+            Level of the bands.
+
+        Returns
+        -------
+        EstimatedEffects
+            `table` has one row per topic and coefficient. `predict` gives shares with bands at settings of the
+            columns, `marginal_effects` average marginal effects; `gptm.plots.plot_estimates` draws them.
+
+        Notes
+        -----
+        Rows with missing values are left out, with a warning that counts them. If the fit keeps draws of a sample of
+        documents only, as it does for large corpora, the regression uses these documents and says so. For a model that
+        was fitted without draws ("variational", "map"), the first call runs a short chain that starts at the fit.
+
+        The model does not know columns outside of its kernel, so it pulls the proportions of documents towards what is
+        common to all of them. Effects are somewhat too small then, above all for short documents. A column in the
+        kernel is free from this; use `effects` for it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gptm import CTM
+        >>> rng = np.random.default_rng(0)
+        >>> party = np.repeat(["left", "right"], 30)
+        >>> X = rng.poisson(np.where((party == "left")[:, None], [4, 4, 1, 1], [1, 1, 4, 4]))
+        >>> model = CTM(2, random_state=0).fit(X)
+        >>> effects = model.estimate_effects("~ party", metadata={"party": party})
+        >>> effects.table["term"].tolist()
+        ['Intercept', 'party[T.right]', 'Intercept', 'party[T.right]']
+        >>> bool((effects.marginal_effects()["p_value"] < 0.05).all())
+        True
+        """
+        from gptm.effects.estimation import estimate  # loads formulaic
+        from gptm.effects.proportion_draws import NewDraws, TrainingDraws
+
+        draws: TrainingDraws | NewDraws
+        if new is None:
+            fitted, frame = self._with_training(metadata)
+            draws = TrainingDraws(fitted)
+        else:
+            check_is_fitted(self)
+            fitted, counts = self.fitted_, read_counts(self, new)
+            frame = frame_of(new, metadata, counts.shape[0])
+            with computing(self.n_jobs):
+                draws = NewDraws(self._posterior_without(formula, new, frame, counts))
+        with computing(self.n_jobs):
+            return estimate(
+                fitted,
+                draws,
+                formula,
+                frame,
+                topic=topic,
+                cluster=cluster,
+                errors=errors,
+                level=level,
             )
 
     # Changes to the topics. Each returns a new model; this one stays as it is.
@@ -1398,6 +1498,38 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.fitted_.draws is None:
             self.fitted_ = self._drawn(self.fitted_)
         return self.fitted_
+
+    def _with_training(self, metadata: Any) -> tuple[Fitted, pd.DataFrame | None]:
+        """The fit with draws, and the metadata of its training documents, which a corpus may bring along."""
+        fitted = self._with_proportions()
+        is_corpus = isinstance(metadata, Corpus)
+        frame = frame_of(
+            metadata if is_corpus else None, None if is_corpus else metadata, len(fitted.lengths)
+        )
+        if is_corpus:
+            fitted = with_counts(fitted, read_counts(self, metadata))
+        if fitted.draws is None:
+            needs_words = (fitted.origin.fitted if fitted.origin else fitted).counts is None
+            if needs_words:
+                raise InputError(
+                    "this model has no draws, and its file does not hold the words of the training documents to make "
+                    "some. Pass the training corpus: ",
+                    Argument("metadata", ...),
+                    "corpus.",
+                )
+            fitted = self.fitted_ = self._drawn(fitted)
+        return fitted, frame
+
+    def _posterior_without(
+        self, formula: Any, new: Any, frame: pd.DataFrame | None, counts: csr_matrix
+    ) -> Weighted:
+        """The posterior of new documents' proportions, as if the columns of a formula were missing."""
+        from gptm.effects.formula_design import formula_columns
+
+        hidden = dict.fromkeys(formula_columns(formula, frame))
+        seen = None if frame is None else frame.assign(**hidden)
+        read = self._read_new(new, seen, counts)
+        return posterior_of_proportions(self.fitted_, counts, read, self._effort, [])
 
     def _drawn(self, fitted: Fitted) -> Fitted:
         if fitted.origin is not None:

@@ -105,6 +105,12 @@ def check_init(init: Any, n_components: int, n_words: int) -> str | Array:
     return topics
 
 
+def check_level(level: Any) -> None:
+    """The credible level of bands."""
+    if not (is_real(level) and 0 < level < 1):
+        raise ArgumentError("level", "must be a credible level between 0 and 1, such as 0.9", level)
+
+
 def checked_quantiles(given: Any) -> list[float]:
     """Probabilities of quantiles, such as (0.05, 0.95)."""
     quantiles = [given] if is_real(given) else list(given)

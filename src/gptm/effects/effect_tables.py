@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
-from gptm._basics.validation import check_number, is_real
+from gptm._basics.validation import check_level, check_number
 from gptm.effects.column_values import distinct_settings, read_settings, warn_unseen
 from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
@@ -47,7 +47,7 @@ def check_explainable(fitted: Fitted) -> None:
 
 def variance_table(fitted: Fitted, level: float) -> pd.DataFrame:
     """Shares of variance by term and topic, with intervals; see `GPTM.variance_explained`."""
-    _check_level(level)
+    check_level(level)
     shares = _explanation(fitted).variance_shares(level)
     assert fitted.kernel is not None
     labels, K = [*term_labels(fitted.kernel), UNEXPLAINED], fitted.K
@@ -76,7 +76,7 @@ def effects_table(
     n_points: int,
 ) -> pd.DataFrame:
     """Contrasts and shares by topic and setting, with bands; see `GPTM.effects`."""
-    _check_level(level)
+    check_level(level)
     check_number("n_points", n_points, least=1, integer=True)
     assert fitted.kernel is not None
     number = _term_number(fitted.kernel, term)
@@ -150,11 +150,6 @@ def _term_number(kernel: Kernel, term: str | int | None) -> int:
     if len(by_column) == 1:
         return by_column[0]
     raise ArgumentError("term", f"must be one of {labels}, or its number", term)
-
-
-def _check_level(level: Any) -> None:
-    if not (is_real(level) and 0 < level < 1):
-        raise ArgumentError("level", "must be a credible level between 0 and 1, such as 0.9", level)
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:

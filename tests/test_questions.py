@@ -1,0 +1,492 @@
+"""Questions after the fit: regressions of topics' shares on columns, checked against closed forms, naive versions and
+statsmodels."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.interpolate import BSpline
+from scipy.special import softmax
+from scipy.stats import t as student
+
+import gptm
+from gptm import CTM, GPTM, Corpus
+from gptm import kernels as k
+from gptm.effects.formula_design import make_design
+from gptm.effects.share_regression import dependent_columns, pool_regressions
+from gptm.inference.contrasts import contrasts
+from gptm.inference.sampling import kept
+
+rng = np.random.default_rng(0)
+N = 90
+
+
+def columns(n=N, seed=1):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "party": rng.choice(["left", "right", "centre"], n),
+            "year": rng.integers(1990, 2020, n),
+            "age": rng.normal(50, 10, n),
+            "treated": rng.integers(0, 2, n),
+            "author": rng.choice([f"a{i}" for i in range(25)], n),
+            "date": pd.date_range("2015-01-01", periods=n, freq="17D").strftime("%Y-%m-%d"),
+        }
+    )
+
+
+def corpus(frame, seed=0):
+    """Documents about three things; the second is that of the right."""
+    rng = np.random.default_rng(seed)
+    rates = np.full((len(frame), 9), 0.6)
+    rates[:, :3] += 1.5
+    rates[:, 3:6] += 4.0 * (frame["party"] == "right").to_numpy()[:, None]
+    rates[:, 6:] += rng.gamma(1.0, 2.0, len(frame))[:, None]
+    words = [f"w{i}" for i in range(9)]
+    return Corpus(rng.poisson(rates), words, metadata=frame)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return columns()
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return CTM(3, max_iter=80, random_state=0).fit(corpus(frame))
+
+
+def thetas(model):
+    """(draws, documents, topics) the naive way."""
+    logits = model.fitted_.draws.logits.astype(float)
+    return softmax(logits @ contrasts(3).T, axis=2)
+
+
+# One regression
+
+
+X = np.column_stack([np.ones(N), rng.normal(size=N), rng.integers(0, 2, N)])
+Y = rng.normal(size=(N, 2)) * (1.0 + X[:, [2]])
+CLUSTERS = np.arange(N) % 11
+
+
+@pytest.mark.parametrize(
+    ("errors", "clusters", "cov", "options"),
+    [
+        ("robust", None, "HC2", {}),
+        ("classical", None, "nonrobust", {}),
+        ("robust", CLUSTERS, "cluster", {"groups": CLUSTERS}),
+    ],
+)
+def test_errors_are_those_of_statsmodels(errors, clusters, cov, options):
+    api = pytest.importorskip("statsmodels.api")
+    found = pool_regressions(X, [Y, Y], errors=errors, clusters=clusters).combine(np.eye(3))
+    for topic in range(2):
+        theirs = api.OLS(Y[:, topic], X).fit(cov_type=cov, cov_kwds=options)
+        np.testing.assert_allclose(found.mean[:, topic], theirs.params, rtol=1e-9)
+        np.testing.assert_allclose(found.std_error[:, topic], theirs.bse, rtol=1e-7)
+
+
+def test_the_difference_of_two_groups_has_neymans_error():
+    """s1^2 / n1 + s0^2 / n0, which is what HC2 comes to."""
+    group = X[:, 2] == 1
+    found = pool_regressions(X[:, [0, 2]], [Y, Y], errors="robust", clusters=None)
+    estimate = found.combine(np.array([[0.0, 1.0]]))
+    ones, zeros = Y[group], Y[~group]
+    np.testing.assert_allclose(estimate.mean[0], ones.mean(0) - zeros.mean(0), rtol=1e-10)
+    neyman = ones.var(0, ddof=1) / len(ones) + zeros.var(0, ddof=1) / len(zeros)
+    np.testing.assert_allclose(estimate.std_error[0] ** 2, neyman, rtol=1e-10)
+
+
+def test_one_document_per_cluster_is_the_robust_error_with_another_factor():
+    """CR1 of single documents is HC1."""
+    found = pool_regressions(X, [Y, Y], errors="robust", clusters=np.arange(N))
+    Q = np.linalg.inv(X.T @ X) @ X.T
+    e = Y - X @ (Q @ Y)
+    for topic in range(2):
+        hc1 = N / (N - 3) * (Q * e[:, topic] ** 2) @ Q.T
+        np.testing.assert_allclose(found.within[topic], hc1, rtol=1e-8)
+
+
+# Pooling
+
+
+def test_pooling_is_the_limit_of_drawing_coefficients():
+    """The method of composition by brute force: draw shares, regress, draw coefficients, and look at all of them."""
+    rng = np.random.default_rng(3)
+    draws = [Y + 0.7 * rng.normal(size=Y.shape) for _ in range(40)]
+    found = pool_regressions(X, draws, errors="robust", clusters=None)
+    Q = np.linalg.inv(X.T @ X) @ X.T
+    h = np.einsum("ip,pi->i", X, Q)
+    coefficients = []
+    for theta in draws:
+        b = Q @ theta[:, 0]
+        V = (Q * ((theta[:, 0] - X @ b) ** 2 / (1 - h))) @ Q.T
+        coefficients.append(rng.multivariate_normal(b, V, size=4000))
+    every = np.concatenate(coefficients)
+    estimate = found.combine(np.eye(3))
+    np.testing.assert_allclose(estimate.mean[:, 0], every.mean(0), atol=0.01)
+    np.testing.assert_allclose(estimate.std_error[:, 0], every.std(0), rtol=0.03)
+
+
+def test_more_noise_between_draws_means_larger_errors_and_fewer_degrees_of_freedom():
+    rng = np.random.default_rng(4)
+    calm = pool_regressions(X, [Y, Y, Y], errors="robust", clusters=None).combine(np.eye(3))
+    noisy_draws = [Y + rng.normal(size=(1, 2)) for _ in range(3)]
+    noisy = pool_regressions(X, noisy_draws, errors="robust", clusters=None).combine(np.eye(3))
+    assert (noisy.std_error[0] > 3 * calm.std_error[0]).all()
+    np.testing.assert_allclose(
+        noisy.std_error[1:], calm.std_error[1:]
+    )  # the shift is common to all
+    assert (noisy.df[0] < 4).all()
+    assert (calm.df > 0.9 * (N - 3)).all()
+
+
+def test_coverage_of_bands_of_a_plain_regression():
+    """Without draws to speak of, 90 % bands contain the true slope 90 % of the time; spread depends on x."""
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 2, (40, 1))
+    design = np.column_stack([np.ones(40), x])
+    y = rng.normal(size=(40, 2000)) * np.where(x == 1, 3.0, 0.5)
+    low, high = (
+        pool_regressions(design, [y, y], errors="robust", clusters=None)
+        .combine(np.array([[0.0, 1.0]]))
+        .band(0.9)
+    )
+    assert 0.87 < np.mean((low < 0) & (high > 0)) < 0.93
+
+
+def test_dependent_columns_are_named_with_what_they_depend_on():
+    both = np.column_stack([X, X[:, 1] - 2 * X[:, 2], np.zeros(N), X[:, 0]])
+    assert dependent_columns(both) == [(3, [1, 2]), (4, []), (5, [0])]
+    assert dependent_columns(X) == []
+
+
+# Of a fitted model
+
+
+def test_a_naive_version_agrees(model, frame):
+    effects = model.estimate_effects("~ treated + age", frame)
+    design = np.column_stack([np.ones(N), frame["treated"], frame["age"]])
+    Q = np.linalg.inv(design.T @ design) @ design.T
+    h = np.einsum("ip,pi->i", design, Q)
+    bs, Vs = [], []
+    for theta in thetas(model)[:, :, 1]:
+        b = Q @ theta
+        bs.append(b)
+        Vs.append(np.diag((Q * ((theta - design @ b) ** 2 / (1 - h))) @ Q.T))
+    m = len(bs)
+    total = np.mean(Vs, 0) + (1 + 1 / m) * np.var(bs, axis=0, ddof=1)
+    table = effects.table.query("topic == 1")
+    assert table["term"].tolist() == ["Intercept", "treated", "age"]
+    np.testing.assert_allclose(table["estimate"], np.mean(bs, 0), rtol=1e-8)
+    np.testing.assert_allclose(table["std_error"], np.sqrt(total), rtol=1e-8)
+    part = (1 + 1 / m) * np.var(bs, axis=0, ddof=1) / total
+    observed = (N - 2) / N * (N - 3) * (1 - part)  # Barnard and Rubin's degrees of freedom
+    df = 1 / (part**2 / (m - 1) + 1 / observed)
+    half = student.ppf(0.95, df) * np.sqrt(total)
+    np.testing.assert_allclose(table["high"] - table["estimate"], half, rtol=1e-6)
+    p = 2 * student.sf(np.abs(np.mean(bs, 0)) / np.sqrt(total), df)
+    np.testing.assert_allclose(table["p_value"], p, rtol=1e-6)
+
+
+def test_shares_of_all_topics_sum_to_one(model, frame):
+    table = model.estimate_effects("~ party * s(year, df=4)", frame).table
+    sums = table.groupby("term")["estimate"].sum()
+    assert sums.pop("Intercept") == pytest.approx(1.0)
+    np.testing.assert_allclose(sums, 0.0, atol=1e-9)
+
+
+def test_the_effect_that_was_put_in_is_found(model, frame):
+    table = model.estimate_effects("~ party", frame).marginal_effects()
+    right = table[table["change"] == "right - centre"]
+    assert right["estimate"].max() > 0.3
+    assert right.loc[right["estimate"].idxmax(), "p_value"] < 1e-4
+
+
+def test_metadata_in_all_forms(model, frame):
+    expected = model.estimate_effects("~ party + year", frame).table
+    for metadata in (frame.to_dict("list"), corpus(frame), frame.astype({"year": str})):
+        pd.testing.assert_frame_equal(
+            model.estimate_effects("~ party + year", metadata).table, expected
+        )
+
+
+def test_some_topics_by_number_or_name(model, frame):
+    named = model.name_topics({2: "sea"})
+    every = named.estimate_effects("~ party", frame).table
+    some = named.estimate_effects("~ party", frame, topic=["sea", 0]).table
+    assert some["topic"].unique().tolist() == [2, 0]
+    assert some["topic_name"].tolist()[:3] == ["sea"] * 3
+    pd.testing.assert_frame_equal(
+        some[some["topic"] == 0].reset_index(drop=True),
+        every[every["topic"] == 0].reset_index(drop=True),
+    )
+
+
+def test_estimates_of_merged_topics_add_up(model, frame):
+    whole = model.estimate_effects("~ party", frame).table
+    merged = model.merge_topics([0, 2]).estimate_effects("~ party", frame).table
+    parts = (
+        whole[whole["topic"] == 0]["estimate"].to_numpy()
+        + whole[whole["topic"] == 2]["estimate"].to_numpy()
+    )
+    np.testing.assert_allclose(merged[merged["topic"] == 0]["estimate"], parts, rtol=1e-9)
+    theta = thetas(model)[:, :, [0, 2]].sum(2).mean(1).mean()
+    assert merged["estimate"][0] != theta  # with columns; without any it is the mean share
+    share = model.merge_topics([0, 2]).estimate_effects("~ 1", frame).table["estimate"][0]
+    assert share == pytest.approx(theta, rel=1e-9)
+
+
+def test_shares_of_a_model_without_a_topic_sum_to_one(model, frame):
+    dropped = model.drop_topics(1).estimate_effects("~ party", frame).table
+    assert dropped.query("term == 'Intercept'")["estimate"].sum() == pytest.approx(1.0)
+    theta = thetas(model)[:, :, [0, 2]]
+    theta /= theta.sum(2, keepdims=True)
+    centre = (frame["party"] == "centre").to_numpy()
+    assert dropped["estimate"][0] == pytest.approx(theta[:, centre, 0].mean(), rel=1e-8)
+
+
+def test_a_loaded_model_gives_the_same_bits(model, frame, tmp_path):
+    model.merge_topics([0, 2], "both").save(tmp_path / "m.gptm")
+    loaded = gptm.load(tmp_path / "m.gptm").estimate_effects("~ party", frame).table
+    expected = model.merge_topics([0, 2], "both").estimate_effects("~ party", frame).table
+    pd.testing.assert_frame_equal(loaded, expected, check_exact=True)
+
+
+def test_a_model_by_em_runs_a_short_chain(frame, tmp_path):
+    model = CTM(3, inference="variational", random_state=0).fit(corpus(frame))
+    effects = model.estimate_effects("~ party", frame)
+    assert effects.marginal_effects().query("change == 'right - centre'")["estimate"].max() > 0.3
+    fresh = CTM(3, inference="variational", random_state=0).fit(corpus(frame))
+    fresh.save(tmp_path / "m.gptm")
+    loaded = gptm.load(tmp_path / "m.gptm")
+    with pytest.raises(ValueError, match="Pass the training corpus"):
+        loaded.estimate_effects("~ party", frame)
+    table = loaded.estimate_effects("~ party", corpus(frame)).table
+    pd.testing.assert_frame_equal(table, effects.table)
+
+
+def test_the_columns_of_the_kernel_can_be_asked_about_too(frame):
+    model = GPTM(3, kernel=k.Categorical("party"), max_iter=60, random_state=0).fit(corpus(frame))
+    effects = model.estimate_effects("~ party", frame)
+    assert effects.marginal_effects()["estimate"].abs().max() > 0.3
+
+
+def test_documents_without_draws_are_left_out_and_counted(frame, monkeypatch):
+    monkeypatch.setattr(kept, "ENTRIES", 1)
+    monkeypatch.setattr(kept, "LEAST_DOCUMENTS", 50)
+    model = CTM(3, max_iter=40, random_state=0).fit(corpus(frame))
+    effects = model.estimate_effects("~ treated", frame)
+    rows = model.fitted_.draws.rows
+    assert len(rows) == effects.n_documents == 50
+    assert "draws are kept for 50 of 90 documents" in repr(effects)
+    mean = thetas(model).mean(0)[frame["treated"].to_numpy()[rows] == 0, 0].mean()
+    assert effects.table["estimate"][0] == pytest.approx(mean, rel=1e-8)
+
+
+# Columns
+
+
+def test_missing_values_are_left_out_and_counted(model, frame):
+    gaps = frame.assign(
+        age=frame["age"].where(frame.index > 4), author=frame["author"].mask(frame.index < 2)
+    )
+    with pytest.warns(UserWarning, match=r"5 of 90 documents .* 5 in 'age'"):
+        effects = model.estimate_effects("~ age", gaps)
+    assert effects.n_documents == 85
+    with pytest.warns(UserWarning, match=r"5 of 90 .* 5 in 'age' and 2 in 'author'"):
+        clustered = model.estimate_effects("~ age", gaps, cluster="author")
+    assert clustered.n_documents == 85
+    with pytest.raises(ValueError, match="no document has a value"):
+        model.estimate_effects("~ age", frame.assign(age=np.nan))
+
+
+def test_clusters_change_the_errors_and_not_the_estimates(model, frame):
+    plain = model.estimate_effects("~ treated", frame).table
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clustered = model.estimate_effects("~ treated", frame, cluster="author")
+    assert clustered.n_clusters == 25
+    np.testing.assert_allclose(clustered.table["estimate"], plain["estimate"])
+    assert not np.allclose(clustered.table["std_error"], plain["std_error"])
+    with pytest.warns(UserWarning, match="only 3 clusters"):
+        model.estimate_effects("~ treated", frame, cluster="party")
+
+
+def test_a_curve_has_the_splines_of_scipy(frame):
+    design, _ = make_design("~ s(year, df=5)", frame, n=N)
+    x = frame["year"].to_numpy(float)
+    low, high = x.min(), x.max()
+    inner = np.quantile(x, [1 / 3, 2 / 3])
+    knots = np.r_[[low] * 4, inner, [high] * 4]
+    basis = BSpline.design_matrix(x, knots, 3).toarray()[:, 1:]
+    np.testing.assert_allclose(design.X[:, 1:], basis, atol=1e-12)
+
+
+def test_a_curve_remembers_its_knots(frame):
+    design, _ = make_design("~ s(year)", frame, n=N)
+    assert len(design.terms) == 11
+    some = design.frame.iloc[[3, 7]].reset_index(drop=True)
+    np.testing.assert_allclose(design.matrix(some), design.X[[3, 7]])
+
+
+@pytest.mark.parametrize(("distinct", "expected"), [(2, 1), (3, 2), (4, 3), (6, 5), (40, 10)])
+def test_a_curve_has_no_more_columns_than_values_allow(distinct, expected):
+    x = np.arange(80) % distinct
+    design, _ = make_design("~ s(x)", pd.DataFrame({"x": x}), n=80)
+    assert design.X.shape[1] == expected + 1
+
+
+def test_dates_are_days_and_marginal_effects_are_per_year(model, frame):
+    effects = model.estimate_effects("~ date", frame)
+    days = effects.table.query("term == 'date' and topic == 0")["estimate"].iloc[0]
+    slope = effects.marginal_effects().query("topic == 0").iloc[0]
+    assert slope["change"] == "per year"
+    assert slope["estimate"] == pytest.approx(365.2425 * days, rel=1e-6)
+    shares = effects.predict(at={"date": ["2015-01-01", "2016-01-01"]}).query("topic == 0")
+    assert shares["date"].tolist() == [pd.Timestamp("2015-01-01"), pd.Timestamp("2016-01-01")]
+    assert np.diff(shares["share"])[0] == pytest.approx(365 * days, rel=1e-6)
+
+
+def test_predictions_average_over_the_other_columns(model, frame):
+    effects = model.estimate_effects("~ party * age + treated", frame)
+    table = effects.predict("party", at={"treated": 1}, level=0.5).query("topic == 2")
+    b = effects.table.query("topic == 2").set_index("term")["estimate"]
+    age = frame["age"].mean()
+    expected = {"centre": b["Intercept"] + b["treated"] + b["age"] * age}
+    for party in ("left", "right"):
+        expected[party] = (
+            expected["centre"] + b[f"party[T.{party}]"] + b[f"party[T.{party}]:age"] * age
+        )
+    assert table["party"].tolist() == list(expected)
+    np.testing.assert_allclose(table["share"], list(expected.values()), rtol=1e-9)
+    differences = effects.predict("party", versus={"party": "left"}).query("topic == 2")
+    np.testing.assert_allclose(
+        differences["share"], np.array(list(expected.values())) - expected["left"], atol=1e-12
+    )
+    assert differences.query("party == 'left'")[["share", "std_error"]].to_numpy().tolist() == [
+        [0, 0]
+    ]
+
+
+def test_a_difference_has_the_error_of_its_coefficient(model, frame):
+    effects = model.estimate_effects("~ treated", frame)
+    coefficient = effects.table.query("term == 'treated'").drop(columns="term")
+    difference = effects.predict(at={"treated": 1}, versus={"treated": 0})
+    marginal = effects.marginal_effects("treated")
+    for name, other in {"share": "estimate", "share_low": "low", "share_high": "high"}.items():
+        np.testing.assert_allclose(difference[name], coefficient[other])
+        np.testing.assert_allclose(marginal[other], coefficient[other])
+
+
+def test_marginal_effects_of_a_curve_are_mean_slopes(model, frame):
+    effects = model.estimate_effects("~ I(age**2) + party", frame)
+    b = effects.table.query("topic == 1").set_index("term")["estimate"]["I(age ** 2)"]
+    slope = effects.marginal_effects("age").query("topic == 1")["estimate"].iloc[0]
+    assert slope == pytest.approx((2 * b * frame["age"]).mean(), rel=1e-6)
+
+
+def test_marginal_effects_at_a_setting(model, frame):
+    effects = model.estimate_effects("~ party * treated", frame)
+    b = effects.table.query("topic == 0").set_index("term")["estimate"]
+    at_left = effects.marginal_effects("treated", at={"party": "left"}).query("topic == 0")
+    expected = b["treated"] + b["party[T.left]:treated"]
+    assert at_left["estimate"].iloc[0] == pytest.approx(expected)
+    every = effects.marginal_effects()
+    assert every.query("topic == 0")["column"].tolist() == ["party", "party", "treated"]
+
+
+def test_values_outside_of_the_documents_get_a_warning(model, frame):
+    effects = model.estimate_effects("~ s(year)", frame)
+    with pytest.warns(UserWarning, match=r"1 of 2 values of 'year' .* 1990 to 2019"):
+        effects.predict(at={"year": [2000, 2050]})
+
+
+def test_a_level_with_one_document_has_no_robust_error(model, frame):
+    odd = frame.assign(party=frame["party"].where(frame.index > 0, "other"))
+    with pytest.warns(UserWarning, match=r"'party\[T.other\]' rest on a single document"):
+        effects = model.estimate_effects("~ party", odd)
+    missing = effects.table.groupby("term")["std_error"].apply(lambda e: e.isna().all())
+    assert missing.to_dict() == {
+        "Intercept": False, "party[T.left]": False, "party[T.other]": True, "party[T.right]": False,
+    }  # fmt: skip
+    shares = effects.predict("party").query("topic == 0").set_index("party")
+    assert shares["share_low"].isna().tolist() == [False, False, True, False]
+    classical = model.estimate_effects("~ party", odd, errors="classical").table
+    assert classical["std_error"].notna().all()
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("~ partei", r"must name columns of the metadata: 'party', .*; got 'partei'"),
+        ("~ party +", "cannot be read"),
+        ("y ~ party", "nothing to the left"),
+        ("~ party | year", "no |"),
+        (3, "must be a text"),
+        ("~ 0", "at least one term"),
+        ("~ log(year - 1990)", r"'log\(year - 1990\)' is not finite for \d+ of 90"),
+        ("~ author * party * year", "need more documents"),
+        ("~ year + I(2 * year)", r"'I\(2 \* year\)' is a combination of 'year'"),
+        ("~ s(treated, df=3)", "needs at least 4 distinct values"),
+        ("~ s(party)", "cannot be evaluated"),
+    ],
+)
+def test_wrong_formulas(model, frame, formula, message):
+    with pytest.raises(ValueError, match=message):
+        model.estimate_effects(formula, frame)
+
+
+def test_levels_that_never_occur_together(model, frame):
+    frame = frame.assign(side=np.where(frame["party"] == "left", "l", "r"))
+    with pytest.raises(ValueError, match=r"'side\[T.r\]' is a combination of"):
+        model.estimate_effects("~ party + side", frame)
+    with pytest.raises(ValueError, match="is zero for all documents"):
+        model.estimate_effects("~ treated + I(treated * 0)", frame)
+
+
+def test_wrong_arguments(model, frame):
+    with pytest.raises(ValueError, match="cluster must be a column"):
+        model.estimate_effects("~ age", frame, cluster="writer")
+    with pytest.raises(ValueError, match="level must be"):
+        model.estimate_effects("~ age", frame, level=90)
+    with pytest.raises(ValueError, match="errors must be one of"):
+        model.estimate_effects("~ age", frame, errors="hc3")
+    with pytest.raises(ValueError, match="expected 90 rows"):
+        model.estimate_effects("~ age", frame.head(5))
+    with pytest.raises(ValueError, match="there are none"):
+        model.estimate_effects("~ age")
+    with pytest.raises(ValueError, match="at least two values"):
+        model.estimate_effects("~ age", frame.assign(one="x"), cluster="one")
+    with pytest.raises(ValueError, match="share of one everywhere"):
+        model.merge_topics([0, 1, 2]).estimate_effects("~ age", frame)
+
+
+def test_wrong_questions(model, frame):
+    effects = model.estimate_effects("~ party + age", frame)
+    with pytest.raises(ValueError, match="name those to vary"):
+        effects.predict()
+    with pytest.raises(ValueError, match="columns of the formula: 'party' and 'age'; got 'year'"):
+        effects.predict("year")
+    with pytest.raises(ValueError, match="levels of 'party' that the documents have"):
+        effects.predict(at={"party": "Whig"})
+    with pytest.raises(ValueError, match="one value of 'party'"):
+        effects.predict("age", versus={"party": ["left", "right"]})
+    with pytest.raises(ValueError, match=r"must have numbers of 'age'|must hold numbers"):
+        effects.predict(at={"age": "old"})
+    with pytest.raises(ValueError, match="settings are more than"):
+        effects.predict("party", "age", n_points=100_000)
+    with pytest.raises(ValueError, match="reads no column"):
+        model.estimate_effects("~ 1", frame).marginal_effects()
+
+
+def test_the_result_prints(model, frame):
+    effects = model.estimate_effects("~ party", frame, cluster="author")
+    assert repr(effects).startswith("shares of topics ~ party: 90 documents, 25 clusters, ")
+    assert "party[T.left]" in repr(effects)
+    assert "<table" in effects._repr_html_()
