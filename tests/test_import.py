@@ -123,6 +123,7 @@ LAYERS = (
     ("model",),
     ("plots",),
     ("selection",),
+    ("findings",),
     ("report",),
     ("demo",),
     ("cli",),

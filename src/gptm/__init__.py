@@ -11,6 +11,7 @@ from gptm._basics.version import VERSION
 if TYPE_CHECKING:
     from gptm import corpus, files, kernels, metrics, plots, report
     from gptm.corpus import Corpus
+    from gptm.findings import check_residuals
     from gptm.model import CTM, GPTM, load
     from gptm.selection import align, compare, cross_validate, search_components
 
@@ -21,6 +22,7 @@ __all__ = [
     "GPTM",
     "Corpus",
     "align",
+    "check_residuals",
     "compare",
     "corpus",
     "cross_validate",
@@ -38,6 +40,7 @@ _HOMES = {
     "Corpus": "gptm.corpus",
     "GPTM": "gptm.model",
     "align": "gptm.selection",
+    "check_residuals": "gptm.findings",
     "compare": "gptm.selection",
     "cross_validate": "gptm.selection",
     "load": "gptm.model",

@@ -51,12 +51,12 @@ class ScoreStore:
             self.path.unlink(missing_ok=True)
 
 
-def key_of(model: GPTM, train: Data, test: Data, shares: tuple[float, ...]) -> str:
-    """A key that is the same for the same fit and scores, and different for any other."""
+def key_of(model: GPTM, train: Data, test: Data, asked: tuple[Any, ...]) -> str:
+    """A key that is the same for the same fit and what is asked of it, and different for any other."""
     settings = {name: setting_digest(value) for name, value in model.get_params().items()}
     for name in ("n_jobs", "verbose", "callback"):
         settings.pop(name, None)
-    parts = [VERSION, type(model).__name__, settings, _of(train), _of(test), shares]
+    parts = [VERSION, type(model).__name__, settings, _of(train), _of(test), asked]
     if hasattr(model, "fitted_"):
         parts.append(digest([model.components_]))
     return text_digest(repr(parts))
