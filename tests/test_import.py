@@ -121,6 +121,7 @@ LAYERS = (
     ("surgery",),
     ("interop", "storage"),
     ("model",),
+    ("questions",),
     ("plots",),
     ("selection",),
     ("findings",),

@@ -490,3 +490,189 @@ def test_the_result_prints(model, frame):
     assert repr(effects).startswith("shares of topics ~ party: 90 documents, 25 clusters, ")
     assert "party[T.left]" in repr(effects)
     assert "<table" in effects._repr_html_()
+
+
+# Over time
+
+
+def test_shares_in_periods_are_means_over_their_documents(model, frame):
+    table = gptm.topics_over_time(model, frame["date"], bins="year")
+    years = pd.to_datetime(frame["date"]).dt.year
+    theta = thetas(model).mean(0)
+    for topic in range(3):
+        rows = table[table["topic"] == topic]
+        assert rows["date"].dt.strftime("%Y-%m-%d").tolist() == [
+            f"{year}-01-01" for year in sorted(set(years))
+        ]
+        assert rows["documents"].tolist() == years.value_counts().sort_index().tolist()
+        means = [theta[years == year, topic].mean() for year in sorted(set(years))]
+        np.testing.assert_allclose(rows["share"], means, rtol=1e-9)
+        assert (rows["share_low"] < rows["share"]).all()
+
+
+def test_parts_of_the_same_length(model, frame):
+    table = gptm.topics_over_time(model, frame["year"], bins=3, topic=1)
+    part = np.minimum((frame["year"] - 1990) // (29 / 3), 2)
+    assert table["documents"].tolist() == part.value_counts().sort_index().tolist()
+    np.testing.assert_allclose(table["date"], 1990 + 29 * np.array([1, 3, 5]) / 6)
+    theta = thetas(model).mean(0)[:, 1]
+    np.testing.assert_allclose(table["share"], [theta[part == i].mean() for i in range(3)])
+
+
+def test_a_smooth_curve_over_time_is_a_regression_on_splines(model, frame):
+    table = gptm.topics_over_time(model, frame["date"], n_points=7)
+    effects = model.estimate_effects("~ s(date)", frame)
+    pd.testing.assert_frame_equal(table, effects.predict("date", n_points=7))
+    assert table["date"].iloc[[0, 6]].dt.strftime("%Y-%m-%d").tolist() == [
+        frame["date"].iloc[0],
+        frame["date"].iloc[-1],
+    ]
+    straight = gptm.topics_over_time(model, frame["date"], df=1, n_points=3).query("topic == 0")
+    assert np.diff(straight["share"], 2) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_documents_without_a_date_are_left_out_and_counted(model, frame):
+    dates = frame["date"].mask(frame.index < 3)
+    for bins in (None, "year", 4):
+        with pytest.warns(UserWarning, match="3 of 90 documents are left out"):
+            table = gptm.topics_over_time(model, dates, bins=bins)
+        assert table["share"].notna().all()
+
+
+def test_wrong_dates(model, frame):
+    with pytest.raises(ValueError, match="expected 90 rows, got 3"):
+        gptm.topics_over_time(model, frame["date"].head(3))
+    with pytest.raises(ValueError, match="must hold numbers or dates"):
+        gptm.topics_over_time(model, frame["party"])
+    with pytest.raises(ValueError, match=r"bins must be one of 'day', .* got 'decade'"):
+        gptm.topics_over_time(model, frame["date"], bins="decade")
+    with pytest.raises(ValueError, match="for numbers"):
+        gptm.topics_over_time(model, frame["year"], bins="year")
+    with pytest.raises(ValueError, match="more documents than bins; 90 bins hold 90"):
+        gptm.topics_over_time(model, frame["date"], bins="day")
+
+
+# New documents, and halves of a sample
+
+
+def naive_new(model, new, treated, topic):
+    """Difference of means of the posterior means, and the variance that composition comes to."""
+    theta, std = model.transform(new, return_std=True)
+    theta, var = theta[:, topic], std[:, topic] ** 2
+    total = 0.0
+    for group in (treated == 1, treated == 0):
+        n = group.sum()
+        total += (theta[group].var(ddof=1) + var[group].mean()) / n + var[group].sum() / n**2
+    return theta[treated == 1].mean() - theta[treated == 0].mean(), np.sqrt(total)
+
+
+def test_effects_on_new_documents_are_those_of_their_posterior(model):
+    frame = columns(200, 7)
+    new = corpus(frame, 8)
+    table = model.estimate_effects("~ treated", new=new).table.query("term == 'treated'")
+    for topic in range(3):
+        difference, error = naive_new(model, new, frame["treated"].to_numpy(), topic)
+        assert table["estimate"].iloc[topic] == pytest.approx(difference, rel=1e-6)
+        assert table["std_error"].iloc[topic] == pytest.approx(error, rel=0.05)  # a hundred draws
+    counts = model.estimate_effects("~ treated", frame, new=new.counts).table
+    pd.testing.assert_frame_equal(counts.query("term == 'treated'"), table)
+
+
+def test_effects_on_new_documents_of_merged_topics_add_up(model):
+    new = corpus(columns(100, 7), 8)
+    whole = model.estimate_effects("~ party", new=new).table.set_index(["topic", "term"])[
+        "estimate"
+    ]
+    merged = model.merge_topics([1, 2]).estimate_effects("~ party", new=new).table
+    both = merged.set_index(["topic", "term"])["estimate"].loc[1]
+    np.testing.assert_allclose(both, whole.loc[1] + whole.loc[2], rtol=1e-6)
+
+
+def test_the_treatment_does_not_decide_the_outcome(frame):
+    """A kernel that reads it predicts documents from it; the regression on new documents must not see that."""
+    kernel = k.Categorical("party") + k.Linear("age")
+    model = GPTM(3, kernel=kernel, max_iter=60, random_state=0).fit(corpus(frame))
+    new = columns(60, 7)
+    empty = Corpus(np.zeros((60, 9)), corpus(frame).vocabulary, metadata=new)
+    theta = model.transform(empty)
+    parties = pd.DataFrame(theta).groupby(new["party"]).mean()
+    assert np.ptp(parties[1]) > 0.1 or np.ptp(parties[0]) > 0.1
+    table = model.estimate_effects("~ party", new=empty).table
+    slopes = table[table["term"] != "Intercept"]["estimate"]
+    assert slopes.abs().max() < 0.05  # what age, which is not in the formula, adds
+    hidden = model.transform(empty, metadata=new.assign(party=None))
+    effects = model.estimate_effects("~ party", new=empty)
+    expected = hidden[(new["party"] == "centre").to_numpy(), 0].mean()
+    assert effects.table["estimate"][0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_one_call_is_the_same_as_its_steps(frame):
+    texts = corpus(frame)
+    base = CTM(3, max_iter=60, random_state=0)
+    effects = gptm.split_sample_effects(base, texts, "~ party", test_size=0.4, random_state=3)
+    assert len(effects.test) == 36
+    assert sorted([*effects.train, *effects.test]) == list(range(90))
+    model = CTM(3, max_iter=60, random_state=0).fit(texts[effects.train])
+    steps = model.estimate_effects("~ party", new=texts[effects.test])
+    pd.testing.assert_frame_equal(effects.table, steps.table)
+    pd.testing.assert_frame_equal(effects.model.topics(), model.topics())
+    again = gptm.split_sample_effects(base, texts, "~ party", test_size=0.4, random_state=3)
+    pd.testing.assert_frame_equal(again.table, effects.table, check_exact=True)
+    other = gptm.split_sample_effects(base, texts, "~ party", test_size=0.4, random_state=4)
+    assert set(other.test) != set(effects.test)
+    assert not hasattr(base, "fitted_")
+    assert effects.marginal_effects("party")["estimate"].abs().max() > 0.2
+
+
+def test_clusters_are_not_split(frame):
+    base = CTM(2, max_iter=30, random_state=0)
+    with pytest.warns(UserWarning, match="clusters"):
+        effects = gptm.split_sample_effects(base, corpus(frame), "~ treated", cluster="author")
+    authors = frame["author"].to_numpy()
+    assert not set(authors[effects.train]) & set(authors[effects.test])
+    assert effects.n_clusters == len(set(authors[effects.test]))
+
+
+def test_wrong_splits(frame):
+    base, texts = CTM(2, max_iter=5), corpus(frame)
+    with pytest.raises(ValueError, match=r"must be a gptm\.Corpus"):
+        gptm.split_sample_effects(base, texts.counts, "~ treated")
+    with pytest.raises(ValueError, match="test_size must be a share"):
+        gptm.split_sample_effects(base, texts, "~ treated", test_size=10)
+    with pytest.raises(ValueError, match="too few"):
+        gptm.split_sample_effects(base, texts[:5], "~ treated", test_size=0.1)
+    with pytest.raises(ValueError, match="must name columns"):
+        gptm.split_sample_effects(base, texts, "~ treatment")
+    with pytest.raises(ValueError, match="cluster must be a column"):
+        gptm.split_sample_effects(base, texts, "~ treated", cluster="writer")
+
+
+# Plots
+
+
+def test_plots(model, frame):
+    pytest.importorskip("matplotlib").use("Agg")
+    from gptm import plots
+
+    effects = model.name_topics({0: "land"}).estimate_effects(
+        "~ party * s(year, df=4) + treated", frame
+    )
+    ax = plots.plot_estimates(effects, "year", topics="land")
+    assert ax.get_xlabel() == "year"
+    assert [text.get_text() for text in ax.texts] == ["land"]
+    band = ax.collections[0].get_paths()[0].vertices
+    table = effects.predict("year", n_points=200).query("topic == 0")
+    assert band[:, 1].min() == pytest.approx(table["share_low"].min())
+    ax = plots.plot_estimates(effects, "party", at={"treated": 1})
+    assert sorted(tick.get_text() for tick in ax.get_yticklabels()) == ["centre", "left", "right"]
+    assert ax.get_title("left") == "treated = 1"
+    ax = plots.plot_estimates(effects, "year", "party")
+    assert {text.get_text() for text in ax.texts} == {"centre", "left", "right"}
+    ax = plots.plot_estimates(effects, "treated", versus={"treated": 0})
+    assert ax.get_xlabel() == "difference in mean share of documents"
+    ax = plots.plot_topics_over_time(model, dates=frame["date"], topics=[0, 1])
+    assert ax.get_xlabel() == "date"
+    assert len(ax.collections) == 2
+    plots.plot_topics_over_time(model, dates=frame["date"], bins="year")
+    with pytest.raises(ValueError, match="bins must come with dates"):
+        plots.plot_topics_over_time(model, bins="year")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gptm.corpus import Corpus
     from gptm.findings import check_residuals
     from gptm.model import CTM, GPTM, load
+    from gptm.questions import split_sample_effects, topics_over_time
     from gptm.selection import align, compare, cross_validate, search_components
 
 __version__ = VERSION
@@ -33,6 +34,8 @@ __all__ = [
     "plots",
     "report",
     "search_components",
+    "split_sample_effects",
+    "topics_over_time",
 ]
 
 _HOMES = {
@@ -45,6 +48,8 @@ _HOMES = {
     "cross_validate": "gptm.selection",
     "load": "gptm.model",
     "search_components": "gptm.selection",
+    "split_sample_effects": "gptm.questions",
+    "topics_over_time": "gptm.questions",
 }
 _MODULES = ("corpus", "files", "kernels", "metrics", "plots", "report")
 __getattr__, __dir__ = lazy_names(__name__, _HOMES | {name: f"gptm.{name}" for name in _MODULES})

@@ -16,7 +16,7 @@ from gptm.operators import Placement
 from gptm.tables import named_topics, topic_numbers
 
 UNEXPLAINED = "unexplained"
-_RESULTS = [
+RESULTS = [
     "term",
     "topic",
     "topic_name",
@@ -85,7 +85,7 @@ def effects_table(
     explanation = _explanation(fitted)
     question = _ask(explanation.bounds[number], label, at, versus, n_points)
     effect = explanation.effect(number, question.places, level, question.rows, question.versus)
-    shown = question.shown.rename(columns={name: f"{name}_at" for name in _RESULTS})
+    shown = question.shown.rename(columns={name: f"{name}_at" for name in RESULTS})
     tables = []
     for k in topics:
         table = pd.DataFrame({"term": label, "topic": k}, index=shown.index)

@@ -12,6 +12,7 @@ from gptm._basics.errors import ArgumentError, InputError
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm._basics.validation import check_level, check_number
+from gptm.effects import effect_tables
 from gptm.effects.average_design import average_changes, average_rows, default_values, repeated
 from gptm.effects.formula_design import Design
 from gptm.effects.share_regression import Estimate, Pooled
@@ -20,7 +21,7 @@ from gptm.tables import named_topics
 
 _SHOWN = 40  # rows of the table that are printed
 _MOST_SETTINGS = 10_000
-_RESULTS = {"topic", "topic_name", "share", "std_error", "share_low", "share_high"}
+_RESULTS = {"std_error"} | set(effect_tables.RESULTS)  # names of a table's own columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)

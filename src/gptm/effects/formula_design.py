@@ -199,6 +199,8 @@ def _variables(parsed: SimpleFormula, frame: pd.DataFrame) -> list[str]:
 
 
 def _is_date_column(typed: pd.DataFrame, name: str) -> bool:
+    if isinstance(typed[name].dtype, pd.CategoricalDtype):
+        return False
     return base_kind(kinds_of(typed).get(name, "")) == "date" or is_date(typed[name])
 
 

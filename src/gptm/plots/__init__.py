@@ -16,6 +16,7 @@ from gptm.plots.correlations import plot_topic_correlations
 from gptm.plots.dendrogram import plot_hierarchy
 from gptm.plots.document_map import plot_documents
 from gptm.plots.effect_plots import plot_effects, plot_topics_over_time
+from gptm.plots.estimate_plots import plot_estimates
 from gptm.plots.fit_plots import plot_bound, plot_components
 from gptm.plots.variance import plot_variance_explained
 
@@ -24,6 +25,7 @@ __all__ = [
     "plot_components",
     "plot_documents",
     "plot_effects",
+    "plot_estimates",
     "plot_hierarchy",
     "plot_topic_correlations",
     "plot_topics_over_time",

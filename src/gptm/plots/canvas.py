@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from gptm._basics.types import Array
+from gptm.fitted import Fitted
 from gptm.model import GPTM
 from gptm.tables import list_words, word_names
 
@@ -87,13 +88,19 @@ def topic_labels(
     model: GPTM, n_words: int = 3, feature_names: Sequence[str] | None = None
 ) -> list[str]:
     """Labels of topics: their names, or their most probable words; numbers if words are unknown or labels repeat."""
-    K = len(model.components_)
-    if feature_names is None and getattr(model, "feature_names_in_", None) is None:
-        labels = [f"topic {i}" for i in range(K)]
+    return fitted_labels(model.fitted_, n_words, feature_names)
+
+
+def fitted_labels(
+    fitted: Fitted, n_words: int = 3, feature_names: Sequence[str] | None = None
+) -> list[str]:
+    """The same from what a fit knows."""
+    if feature_names is None and fitted.vocabulary is None:
+        labels = [f"topic {i}" for i in range(fitted.K)]
     else:
-        words = list_words(model.components_, word_names(model.fitted_, feature_names), n_words)
+        words = list_words(fitted.components, word_names(fitted, feature_names), n_words)
         labels = [", ".join(own) for own in words]
-    names = getattr(model, "topic_names_", None) or [None] * K
+    names = fitted.topic_names or [None] * fitted.K
     labels = [name or label for name, label in zip(names, labels, strict=True)]
     times = Counter(labels)
     return [f"{label} ({i})" if times[label] > 1 else label for i, label in enumerate(labels)]

@@ -3,25 +3,29 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from gptm._basics.errors import ArgumentError
 from gptm._basics.validation import check_choice, check_number
 from gptm.kernels import Sum
 from gptm.model import GPTM
 from gptm.plots.canvas import topic_labels
-from gptm.plots.curves import VALUE_LABELS, draw_curves, draw_surface
-from gptm.plots.ranks import draw_documents, draw_levels
+from gptm.plots.curves import draw_curves
+from gptm.plots.effect_pictures import (
+    CURVES,
+    POINTS,
+    VALUES,
+    by_topic,
+    choose,
+    columns_of_table,
+    draw_table,
+    is_continuous,
+    is_date_column,
+    name_differences,
+)
+from gptm.questions import topics_over_time
 from gptm.tables import topic_numbers
-
-CURVES = 6  # topics, where none are named: as many as there are colours
-POINTS = 200  # along a column, so that curves look smooth
-DOTS = 3  # topics beside each other at one category
-_VALUES = ("contrast", "share")
-_FIXED = {"term", "topic", "topic_name"} | {
-    v + end for v in _VALUES for end in ("", "_low", "_high")
-}
 
 
 def plot_topics_over_time(
@@ -30,6 +34,8 @@ def plot_topics_over_time(
     topics: Any = None,
     level: float = 0.9,
     *,
+    dates: Any = None,
+    bins: str | int | None = None,
     n_points: int = POINTS,
     feature_names: Sequence[str] | None = None,
     ax: Any = None,
@@ -39,14 +45,16 @@ def plot_topics_over_time(
     Parameters
     ----------
     model : fitted GPTM
-        Its kernel needs a term that reads this column alone, such as `Matern("date")`. If there are several, the first
-        is drawn.
+        Without `dates`, its kernel needs a term that reads this column alone, such as `Matern("date")`. If there are
+        several, the first is drawn.
     column : str, optional
         By default the first column of dates among the kernel's terms, or else the first column of numbers.
     topics : int, str or sequence, optional
         By default the six topics whose shares change most.
     level : float, default=0.9
         Credible level of the bands.
+    dates, bins : optional
+        As in `gptm.topics_over_time`: the date of each training document, for any model, and periods to average over.
     n_points : int, default=200
         Points along the column.
     feature_names : sequence of str, optional
@@ -68,14 +76,20 @@ def plot_topics_over_time(
     >>> ax.get_xlabel()
     'year'
     """
-    terms = check_terms(model)
     check_number("n_points", n_points, least=2, integer=True)
+    if bins is not None and dates is None:
+        raise ArgumentError("bins", "must come with dates, the date of each training document")
+    if dates is not None:
+        table = topics_over_time(model, dates, bins=bins, level=level, n_points=n_points)
+        column = "date"
+    else:
+        terms = check_terms(model)
+        table, column = _table_along(model, terms, column, level=level, n_points=n_points)
     if topics is not None:
         topics = topic_numbers(model.fitted_, topics)
-    table, column = _table_along(model, terms, column, level=level, n_points=n_points)
-    shown = _choose(table, "share", topics, model, CURVES)
+    shown = choose(table, "share", topics, CURVES)
     labels = topic_labels(model, 3, feature_names)
-    return draw_curves(ax, _by_topic(table, shown, labels), column, "share")
+    return draw_curves(ax, by_topic(table, shown, labels), column, "share")
 
 
 def plot_effects(
@@ -128,7 +142,7 @@ def plot_effects(
     >>> sorted(label.get_text() for label in ax.get_yticklabels())
     ['a', 'b']
     """
-    check_choice("kind", kind, _VALUES)
+    check_choice("kind", kind, VALUES)
     check_terms(model)
     if topics is not None:
         topics = topic_numbers(model.fitted_, topics)
@@ -139,52 +153,10 @@ def plot_effects(
         raise ValueError(
             f"the term {term!r} has no effects to draw: model.effects has no rows for it."
         )
-    ax = _draw(model, table, topics, kind, topic_labels(model, 3, feature_names), ax)
+    ax = draw_table(table, topics, kind, topic_labels(model, 3, feature_names), ax)
     if options.get("versus") is not None:
-        for axis in (ax.xaxis, ax.yaxis):
-            if axis.get_label_text() == VALUE_LABELS[kind]:
-                axis.set_label_text(f"difference in {VALUE_LABELS[kind]}")
+        name_differences(ax, kind)
     return ax
-
-
-def _draw(
-    model: GPTM, table: pd.DataFrame, topics: Any, kind: str, labels: list[str], ax: Any
-) -> Any:
-    """The kind of plot that suits the columns of a table of effects."""
-    columns = _columns(table)
-    fixed = [column for column in columns if table[column].nunique(dropna=False) == 1]
-    if 0 < len(fixed) < len(columns):  # the title shows these, the plot the others
-        where = ", ".join(f"{column} = {_as_text(table[column].iloc[0])}" for column in fixed)
-        ax = _draw(model, table.drop(columns=fixed), topics, kind, labels, ax)
-        ax.set_title(
-            ", ".join(filter(None, [ax.get_title("left"), where])), loc="left", fontsize="medium"
-        )
-        return ax
-    along = [column for column in columns if _is_continuous(table[column])]
-    if columns == ["document"]:
-        topic = _choose_one(table, kind, topics, model, "of single documents")
-        return draw_documents(ax, table[table["topic"] == topic], kind, labels[topic])
-    if not along:
-        shown = _choose(table, kind, topics, model, DOTS)
-        levels = table.assign(level=_joined(table[columns]))
-        return draw_levels(ax, _by_topic(levels, shown, labels), kind)
-    if len(columns) == 1:
-        shown = _choose(table, kind, topics, model, CURVES)
-        return draw_curves(ax, _by_topic(table, shown, labels), along[0], kind)
-
-    topic = _choose_one(table, kind, topics, model, f"of the columns {', '.join(columns)} together")
-    table = table[table["topic"] == topic]
-    if len(along) == 1:
-        names = _joined(table[[c for c in columns if c not in along]])
-        groups = {name: table[names == name] for name in dict.fromkeys(names)}
-        most = sorted(groups, key=lambda name: -_range(groups[name][kind]))[:CURVES]
-        shown_groups = {name: groups[name] for name in groups if name in most}
-        return draw_curves(ax, shown_groups, along[0], kind, of=labels[topic])
-    if len(columns) == 2:
-        return draw_surface(ax, table, along, kind, of=labels[topic])
-    raise ValueError(
-        f"a plot cannot show effects of {len(columns)} columns: {', '.join(columns)}. Use the table of model.effects."
-    )
 
 
 def check_terms(model: GPTM) -> list[str]:
@@ -209,10 +181,10 @@ def _table_along(
     by_column: dict[str, pd.DataFrame] = {}
     for term in _candidates(model, terms, column):
         table = model.effects(term, **options)
-        columns = _columns(table)
-        if len(columns) == 1 and _is_continuous(table[columns[0]]):
+        columns = columns_of_table(table)
+        if len(columns) == 1 and is_continuous(table[columns[0]]):
             by_column.setdefault(columns[0], table)
-            if columns[0] == column or (column is None and _is_date(table[columns[0]])):
+            if columns[0] == column or (column is None and is_date_column(table[columns[0]])):
                 return table, columns[0]
     if column is None and by_column:
         first, table = next(iter(by_column.items()))
@@ -247,54 +219,3 @@ def _reads_one_column(model: GPTM, term: str | int) -> bool:
     named = dict(zip(model.terms_, parts, strict=False)) | dict(enumerate(parts))
     part = named.get(term)
     return term not in named or (part is not None and len(part.column_names()) == 1)
-
-
-def _columns(table: pd.DataFrame) -> list[str]:
-    """The columns of the metadata, or `document`, in a table of effects."""
-    return [name for name in table.columns if name not in _FIXED]
-
-
-def _is_date(values: pd.Series) -> bool:
-    return bool(pd.api.types.is_datetime64_any_dtype(values))
-
-
-def _is_continuous(values: pd.Series) -> bool:
-    is_number = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    return bool(values.name != "document" and (is_number or _is_date(values)))
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, pd.Timestamp):
-        return str(value.date())
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _joined(levels: pd.DataFrame) -> pd.Series:
-    """Categories of one or more columns as one text."""
-    return levels.astype(str).agg(" · ".join, axis=1)
-
-
-def _range(values: pd.Series) -> float:
-    return float(np.ptp(values.to_numpy(dtype=np.float64)))
-
-
-def _choose(table: pd.DataFrame, value: str, topics: Any, model: GPTM, n: int) -> list[int]:
-    """The given topics, or the n whose values vary most, ordered by where they are highest."""
-    if topics is not None:
-        return topic_numbers(model.fitted_, topics)
-    groups = {int(topic): group[value] for topic, group in table.groupby("topic")}
-    most = sorted(groups, key=lambda topic: -_range(groups[topic]))[:n]
-    return sorted(most, key=lambda topic: int(np.argmax(groups[topic].to_numpy())))
-
-
-def _choose_one(table: pd.DataFrame, value: str, topics: Any, model: GPTM, subject: str) -> int:
-    shown = _choose(table, value, topics, model, 1)
-    if len(shown) != 1:
-        raise ValueError(
-            f"effects {subject} are drawn for one topic at a time; got {len(shown)} topics. Draw each on its own axes."
-        )
-    return shown[0]
-
-
-def _by_topic(table: pd.DataFrame, topics: list[int], labels: list[str]) -> dict[str, pd.DataFrame]:
-    return {labels[topic]: table[table["topic"] == topic] for topic in topics}
