@@ -53,7 +53,8 @@ def draw_table(
     if len(columns) == 2:
         return draw_surface(ax, table, along, kind, of=labels[topic])
     raise ValueError(
-        f"a plot cannot show effects of {len(columns)} columns: {', '.join(columns)}. Use the table of model.effects or predict."
+        f"a plot cannot show effects of {len(columns)} columns: {', '.join(columns)}. Use the table of model.effects "
+        "or predict."
     )
 
 
