@@ -114,7 +114,18 @@ def test_help_imports_nothing_heavy(asked):
     assert done.stdout.splitlines()[-2:] == ["0", "[]"]
 
 
-COMMANDS = ["fit", "topics", "transform", "evaluate", "effects", "search", "report", "demo", "info"]
+COMMANDS = [
+    "corpus",
+    "fit",
+    "topics",
+    "transform",
+    "evaluate",
+    "effects",
+    "search",
+    "report",
+    "demo",
+    "info",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -10,7 +10,7 @@ from gptm._basics.version import VERSION
 
 if TYPE_CHECKING:
     from gptm import corpus, files, kernels, metrics, plots, report
-    from gptm.corpus import Corpus
+    from gptm.corpus import Corpus, open_corpus
     from gptm.findings import check_residuals
     from gptm.model import CTM, GPTM, load
     from gptm.questions import split_sample_effects, topics_over_time
@@ -31,6 +31,7 @@ __all__ = [
     "kernels",
     "load",
     "metrics",
+    "open_corpus",
     "plots",
     "report",
     "search_components",
@@ -47,6 +48,7 @@ _HOMES = {
     "compare": "gptm.selection",
     "cross_validate": "gptm.selection",
     "load": "gptm.model",
+    "open_corpus": "gptm.corpus",
     "search_components": "gptm.selection",
     "split_sample_effects": "gptm.questions",
     "topics_over_time": "gptm.questions",

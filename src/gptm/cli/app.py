@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from gptm._basics.version import VERSION
+from gptm.cli import corpus_command as corpus
 from gptm.cli import demo_command as demo
 from gptm.cli import effects_command as effects
 from gptm.cli import fit_command as fit
@@ -152,6 +153,7 @@ def _parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> 
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 
 
+_add("corpus", corpus.corpus)
 _add("fit", fit.fit)
 _add("topics", ask.topics)
 _add("transform", documents.transform)

@@ -34,6 +34,7 @@ OPTIONS = {
     "n_jobs": "--jobs",
     "n_points": "--points",
     "ngram_range": "--ngrams",
+    "overwrite": "--overwrite",
     "random_state": "--seed",
     "seed_words": "--seed-words",
     "stop_words": "--stop-words",

@@ -5,17 +5,20 @@ from typing import TYPE_CHECKING
 from gptm._basics.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from gptm.corpus.block_corpus import BlockCorpus, open_corpus
     from gptm.corpus.corpus import Corpus
     from gptm.corpus.stop_words import LANGUAGES
     from gptm.corpus.words import Words
     from gptm.corpus.words_report import WordsReport
 
-__all__ = ["LANGUAGES", "Corpus", "Words", "WordsReport"]
+__all__ = ["LANGUAGES", "BlockCorpus", "Corpus", "Words", "WordsReport", "open_corpus"]
 
 _HOMES = {
+    "BlockCorpus": "gptm.corpus.block_corpus",
     "Corpus": "gptm.corpus.corpus",
     "LANGUAGES": "gptm.corpus.stop_words",
     "Words": "gptm.corpus.words",
     "WordsReport": "gptm.corpus.words_report",
+    "open_corpus": "gptm.corpus.block_corpus",
 }
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,8 +1,10 @@
 """Documents as a table of counts, with their vocabulary, metadata and ids kept together."""
 
 import logging
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from scipy.sparse import csr_matrix
 from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
+from gptm.corpus.block_writer import BLOCK_DOCUMENTS, write_blocks
 from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.problems import ProblemLog
@@ -251,6 +254,38 @@ class Corpus:
         self.ids = read_ids(table[column.name], range(1, len(self) + 1), log)
         for problem in log.problems():
             warn(problem.said)
+
+    def to_blocks(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        block_documents: int = BLOCK_DOCUMENTS,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the corpus to a folder of blocks, which `gptm.open_corpus` opens; needs pyarrow.
+
+        Parameters
+        ----------
+        folder : str or path
+            A new or empty folder.
+        block_documents : int, default=16384
+            Maximum number of documents of a block. Blocks of very long documents have fewer.
+        overwrite : bool, default=False
+            Whether to replace a corpus that is in the folder.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Examples
+        --------
+        >>> import tempfile, gptm
+        >>> folder = gptm.Corpus.from_texts(["green tea", "black tea"]).to_blocks(tempfile.mkdtemp())
+        >>> gptm.open_corpus(folder)
+        BlockCorpus(2 documents in 1 block, 3 words)
+        """
+        return write_blocks(self, folder, block_documents, overwrite)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -51,6 +51,10 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
     "dates and others": ("not dates in a column of dates, which was therefore read as text", ""),
     "repeated column": ("numbered", ""),
     "missing column": ("not in the file", ""),
+    "late column": (
+        "left out, as the first documents do not have it",
+        "Bring documents that have it to the front.",
+    ),
     "unmatched document": ("no row in the table of metadata, whose values are missing", ""),
     "unmatched row": ("left out, as no document has the id", ""),
     "skipped files": ("left out", "Save them as plain text if they are documents."),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -244,6 +244,8 @@ class Counting:
     stop words is settled by the first texts, however these are cut into chunks.
     """
 
+    warns = True  # of scripts without blanks
+
     def __init__(self, words: Words, vocabulary: Sequence[str] | np.ndarray | None = None):
         if vocabulary is not None and words.has_open_language and words.ngram_range == (1, 1):
             words = replace(words, stop_words=None)  # not in the vocabulary in any case
@@ -286,7 +288,7 @@ class Counting:
         sample = _sample(self._first)
         self.words = self.words.resolved(sample)
         self._stop = self.words.stop_list().difference(self._columns)
-        if not self._fixed:
+        if not self._fixed and self.warns:
             warn_of_no_blanks(sample)
         waiting, self._first = self._first, []
         for text in waiting:
@@ -316,6 +318,13 @@ class Counting:
 
     def finish(self) -> tuple[csr_matrix, np.ndarray, WordsReport]:
         """Counts, words and report; nothing may be added afterwards."""
+        counts, vocabulary, report = self.all_words()
+        if self._fixed:
+            return counts, vocabulary, with_kept(report, counts)
+        return limit_words(counts, vocabulary, self.words, report)
+
+    def all_words(self) -> tuple[csr_matrix, np.ndarray, WordsReport]:
+        """The same, with words that are too rare, too frequent or too many."""
         if self._stop is None:
             self._settle()
         n = len(self._ends) - 1
@@ -342,16 +351,57 @@ class Counting:
             stop_words=removed(self._stopped),
             unknown=removed(self._unknown),
         )
-        if self._fixed:
-            return counts, vocabulary, with_kept(report, counts)
-        return limit_words(counts, vocabulary, self.words, report)
+        return counts, vocabulary, report
+
+
+class ChunkCounts(NamedTuple):
+    """Counts of some texts, with all of their words."""
+
+    counts: csr_matrix
+    terms: np.ndarray  # words of the columns
+    tokens: int
+    stopped: Counter[str]
+    unknown: Counter[str]
+    cleaned: Counter[str]  # parts that were taken out of the texts
+
+
+def count_chunk(
+    words: Words, texts: Sequence[str], vocabulary: Sequence[str] | np.ndarray | None = None
+) -> ChunkCounts:
+    """Counts of some texts of many; the language of `words` is settled.
+
+    >>> count_chunk(Words("english"), ["the tea", "black tea"]).terms.tolist()
+    ['black', 'tea']
+    """
+    counting = Counting(words, vocabulary)
+    counting.warns = False
+    counting.add(texts)
+    counts, terms, report = counting.all_words()
+    cleaned = Counter(report.cleaned)
+    return ChunkCounts(counts, terms, report.tokens, counting._stopped, counting._unknown, cleaned)
 
 
 def limit_words(
     counts: csr_matrix, vocabulary: np.ndarray, words: Words, report: WordsReport
 ) -> tuple[csr_matrix, np.ndarray, WordsReport]:
     """Counts and words without those too rare, too frequent or too many; the report says which."""
-    n = counts.shape[0]
+    frequency = np.bincount(counts.indices, minlength=len(vocabulary))
+    tokens = np.asarray(counts.sum(axis=0)).ravel()
+    kept, report = choose_words(counts.shape[0], frequency, tokens, vocabulary, words, report)
+    if not kept.all():
+        counts, vocabulary = counts[:, np.flatnonzero(kept)], vocabulary[kept]
+    return counts, vocabulary, with_kept(report, counts)
+
+
+def choose_words(
+    n: int,
+    frequency: np.ndarray,
+    tokens: np.ndarray,
+    vocabulary: np.ndarray,
+    words: Words,
+    report: WordsReport,
+) -> tuple[np.ndarray, WordsReport]:
+    """Which words to keep, by the number of documents and of tokens that each occurs in; the report says why."""
     min_df, max_df = _frequencies(words, n)
     low = min_df if is_whole(min_df) else min_df * n
     high = max_df if is_whole(max_df) else max_df * n
@@ -361,8 +411,6 @@ def limit_words(
         got = Message(f"{max_df!r}, which is {high:g}")
         remedy = Message("Raise it, or lower ", Argument("min_df"), ".")
         raise ArgumentError("max_df", expected, got, remedy)
-    frequency = np.bincount(counts.indices, minlength=len(vocabulary))
-    tokens = np.asarray(counts.sum(axis=0)).ravel()
     rare, frequent = frequency < low, frequency > high
     kept = ~(rare | frequent)
     beyond = np.zeros(len(vocabulary), dtype=bool)
@@ -374,18 +422,16 @@ def limit_words(
         report,
         min_df=min_df,
         max_df=max_df,
-        rare=removed_words(counts, vocabulary, rare),
-        frequent=removed_words(counts, vocabulary, frequent & ~rare),
-        beyond=removed_words(counts, vocabulary, beyond),
+        rare=removed_words(tokens, vocabulary, rare),
+        frequent=removed_words(tokens, vocabulary, frequent & ~rare),
+        beyond=removed_words(tokens, vocabulary, beyond),
     )
     if not kept.any():
         raise InputError(
-            f"no word of the {n} texts is left to count:\n{with_kept(report, counts[:, kept])}\n",
+            f"no word of the {n} texts is left to count:\n{replace(report, empty_documents=n)}\n",
             KEEP_MORE,
         )
-    if not kept.all():
-        counts, vocabulary = counts[:, np.flatnonzero(kept)], vocabulary[kept]
-    return counts, vocabulary, with_kept(report, counts)
+    return kept, report
 
 
 _NOTHING = np.empty(0, dtype=np.int32)

@@ -91,13 +91,13 @@ class WordsReport:
         return str(self.said)
 
 
-def removed_words(counts: csr_matrix, vocabulary: np.ndarray, which: np.ndarray) -> Removed:
-    """An account of some columns."""
-    tokens = np.asarray(counts.sum(axis=0)).ravel()[which]
-    return removed(dict(zip(vocabulary[which], tokens.tolist(), strict=True)))
+def removed_words(tokens: np.ndarray, vocabulary: np.ndarray, which: np.ndarray) -> Removed:
+    """An account of some columns, by how often each occurs."""
+    return removed(dict(zip(vocabulary[which], tokens[which].tolist(), strict=True)))
 
 
 def removed(tokens: Mapping[str, int]) -> Removed:
+    """An account of words that are not counted, by how often each occurred."""
     examples = sorted(tokens, key=lambda word: (-tokens[word], word))[:_EXAMPLES]
     return Removed(len(tokens), int(sum(tokens.values())), tuple(examples))
 

@@ -2,6 +2,7 @@
 
 from gptm.corpus.kinds import KINDS, ColumnKind
 from gptm.corpus.problems import DataProblem
+from gptm.files.block_reading import BlockReadResult, read_to_blocks
 from gptm.files.formats import FORMATS
 from gptm.files.reader import ReadResult, read, read_documents, sniff
 from gptm.files.table_columns import Columns
@@ -10,12 +11,14 @@ from gptm.files.writer import write_table
 __all__ = [
     "FORMATS",
     "KINDS",
+    "BlockReadResult",
     "ColumnKind",
     "Columns",
     "DataProblem",
     "ReadResult",
     "read",
     "read_documents",
+    "read_to_blocks",
     "sniff",
     "write_table",
 ]

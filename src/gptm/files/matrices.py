@@ -246,7 +246,7 @@ def select_words(
         return counts, vocabulary, with_kept(report, counts)
     stop = words.resolved([" ".join(vocabulary)]).stop_list()
     stopped = np.array([word in stop for word in vocabulary])
-    report = replace(report, stop_words=removed_words(counts, vocabulary, stopped))
+    report = replace(report, stop_words=removed_words(_totals(counts), vocabulary, stopped))
     return limit_words(counts[:, ~stopped], vocabulary[~stopped], words, report)
 
 
@@ -260,7 +260,7 @@ def match_words(
     report = WordsReport(
         documents=counts.shape[0],
         tokens=int(counts.sum()),
-        unknown=removed_words(counts, own, ~shared),
+        unknown=removed_words(_totals(counts), own, ~shared),
     )
     chosen = counts[:, shared]
     shape = (counts.shape[0], len(vocabulary))
@@ -268,3 +268,8 @@ def match_words(
     matched.sum_duplicates()  # a word in two spellings; sorted, too
     names = np.array([str(word) for word in vocabulary], dtype=object)
     return matched, names, with_kept(report, matched)
+
+
+def _totals(counts: csr_matrix) -> np.ndarray:
+    """(V,) how often each word occurs."""
+    return np.asarray(counts.sum(axis=0)).ravel()

@@ -137,14 +137,14 @@ def read(
     >>> print(result.problems[0])
     empty text: 1 line (line 4), kept as empty documents.
     """
-    log = ProblemLog(strict, name=_name(path))
+    log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
         counts = _count_file(path, format, vocabulary, encoding, words, log, progress)
         return _finish(counts, Plan(given=dict(kinds or {}), id=id), metadata, encoding, log)
     fixed = None if vocabulary is None else read_vocabulary(path, vocabulary, encoding)
     counting = Counting(words or Words(), fixed)
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
-        sample, chunks = _sampled(source, log)
+        sample, chunks = sampled(source, log)
         plan = make_plan(sample, text, id, kinds, more=metadata is not None)
         del sample
         counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
@@ -202,7 +202,7 @@ def read_documents(
     >>> new.corpus.counts.toarray().tolist(), new.report.unknown.examples
     ([[0, 1]], ('black', 'milk'))
     """
-    log = ProblemLog(strict, name=_name(path))
+    log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
         counts = _count_file(path, format, file_vocabulary, encoding, None, log, progress)
         counts.counts, counts.vocabulary, counts.report = match_words(
@@ -214,7 +214,7 @@ def read_documents(
         )
     counting = Counting(words, vocabulary)
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
-        sample, chunks = _sampled(source, log)
+        sample, chunks = sampled(source, log)
         if trained_text is not None and source.format in ("lines", "folder"):
             trained_text = ["text"]  # names of files may look like text too
         more = metadata is not None
@@ -250,9 +250,9 @@ def sniff(
     format_of_file = find_format(path, format)
     if format_of_file in COUNTS:
         return Columns((), format_of_file)
-    log = ProblemLog(name=_name(path))
+    log = ProblemLog(name=source_name(path))
     with open_source(path, format=format, encoding=encoding, log=log) as source:
-        sample, _ = _sampled(source, log)
+        sample, _ = sampled(source, log)
         plan = make_plan(sample, text, id, kinds)
         table = CellTable(plan.left_out)
         table.add(sample)
@@ -344,7 +344,7 @@ def _finish(
     counted: _Counted, plan: Plan, metadata: FilePath | None, encoding: str, log: ProblemLog
 ) -> ReadResult:
     """Join the table of metadata if there is one, type the columns, put all together."""
-    side = ProblemLog(log.strict, name="" if metadata is None else _name(metadata))
+    side = ProblemLog(log.strict, name="" if metadata is None else source_name(metadata))
     if metadata is not None:
         attach(counted.table, metadata, plan, encoding, side)
     plan.check(counted.table, log)
@@ -364,7 +364,7 @@ def _finish(
     return ReadResult(corpus, counted.texts, ordered, noted, counted.report, counted.words)
 
 
-def _sampled(source: Source, log: ProblemLog) -> tuple[list[Row], Iterator[list[Row]]]:
+def sampled(source: Source, log: ProblemLog) -> tuple[list[Row], Iterator[list[Row]]]:
     """The first rows, to guess by, and all rows in chunks, these included."""
     chunks = _chunks(source.rows)
     sample = next(chunks, None)
@@ -395,5 +395,5 @@ def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
         yield chunk
 
 
-def _name(path: FilePath) -> str:
+def source_name(path: FilePath) -> str:
     return "standard input" if str(path) == "-" else str(path)
