@@ -40,6 +40,21 @@ VECTORS = np.column_stack([T, S, np.cos(T)])
 FRAME = pd.DataFrame({"t": T, "s": S, "row": ROWS, "label": [f"d{r}" for r in ROWS], "who": WHO})
 FRAME["links"] = [LINKS.get(name) for name in FRAME["label"]]
 FRAME["vector"] = list(VECTORS)
+TAGS = [
+    ["x", "y"],
+    ["y"],
+    ["z", "x"],
+    ["x", "z"],
+    ["z"],
+    list("xyz"),
+    ["w"],
+    ["w", "y"],
+    ["y"],
+    ["x"],
+]
+FRAME["tags"] = TAGS
+FRAME["tags_text"] = [" | ".join(tags) for tags in TAGS]
+SHARED = np.array([[len({*a} & {*b}) / (len(a) * len(b)) for b in TAGS] for a in TAGS])
 SIMILARITY = 0.5 * np.exp(-np.abs(np.subtract.outer(np.arange(12), np.arange(12))) / 3.0)
 LABELLED = pd.DataFrame(
     SIMILARITY, index=[f"d{i}" for i in range(12)], columns=[f"d{i}" for i in range(12)]
@@ -125,6 +140,22 @@ CONTRACT = {
     "categorical within time": (
         k.Categorical("who") * k.RBF("t", length_scale=2.0),
         np.equal.outer(WHO, WHO) * rbf(T, 2.0),
+        0,
+    ),
+    "categorical, multiple": (k.Categorical("tags", multiple=True), SHARED, 0),
+    "categorical, multiple, in text": (
+        k.Categorical("tags_text", multiple=True, name="tags"),
+        SHARED,
+        0,
+    ),
+    "categorical, multiple, within time": (
+        k.Categorical("tags", multiple=True) * k.RBF("t", length_scale=2.0),
+        SHARED * rbf(T, 2.0),
+        0,
+    ),
+    "categorical, multiple, and time": (
+        k.Categorical("tags", multiple=True) + k.RBF("t", length_scale=2.0),
+        SHARED + rbf(T, 2.0),
         0,
     ),
     "must-link": (
@@ -1659,4 +1690,4 @@ def test_a_new_kernel_is_one_new_file(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "Documents with the same first letter of who are alike." in done.stdout
-    assert "first_letter(column)\n    Documents whose values begin" in done.stdout
+    assert "first_letter(column, multiple=False)\n    Documents whose values begin" in done.stdout

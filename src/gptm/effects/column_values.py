@@ -10,7 +10,7 @@ from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Py
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import as_frame, as_name
 from gptm.kernels import BoundKernel
-from gptm.kernels.categorical import CategoricalBound
+from gptm.kernels.levels import LevelBound
 
 _MOST_NAMED = 10  # levels in a message
 
@@ -143,16 +143,16 @@ def unseen_levels(bound: BoundKernel, frame: pd.DataFrame) -> list[Unseen]:
             if column not in frame:
                 continue
             levels = set(category.levels)
-            names = [name for name in category.kernel.read(frame) if name is not None]
-            unseen = [name for name in names if name not in levels]
-            if unseen:
-                distinct = list(dict.fromkeys(unseen))
-                unseen_by_column.append(Unseen(column, distinct, len(unseen), category.levels))
+            unseen = [[n for n in names if n not in levels] for names in category.levels_in(frame)]
+            rows = sum(map(bool, unseen))
+            if rows:
+                distinct = list(dict.fromkeys(name for names in unseen for name in names))
+                unseen_by_column.append(Unseen(column, distinct, rows, category.levels))
     return unseen_by_column
 
 
-def _categories(bound: BoundKernel) -> Iterator[CategoricalBound]:
-    if isinstance(bound, CategoricalBound):
+def _categories(bound: BoundKernel) -> Iterator[LevelBound]:
+    if isinstance(bound, LevelBound):
         yield bound
     for part in getattr(bound, "bounds", ()):
         yield from _categories(part)

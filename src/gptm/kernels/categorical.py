@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 
 from gptm._basics.types import Array
-from gptm._basics.validation import check_text
+from gptm._basics.validation import check_text, check_truth
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import column, level_names
-from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn, packed, unpacked
+from gptm.corpus.several_values import mark_between, values_in
+from gptm.kernels.bound import Documents, nothing_to_learn, packed, unpacked
 from gptm.kernels.kernel import Kernel
+from gptm.kernels.levels import LevelBound
+from gptm.kernels.membership import MembershipBound
 from gptm.operators import Block, Features, Placement, Structure, pointing
 
 ALONE = -1  # the value is missing, or its level was not seen in training
@@ -27,50 +30,92 @@ class Categorical(Kernel):
     ----------
     column : str
         Column of the metadata with the levels, as text or numbers.
+    multiple : bool, default=False
+        Whether a cell may hold several levels, such as all authors of a paper. A document then has the mean of their
+        effects. Cells are lists, or text with semicolons, bars or commas between the levels; the mark is that of the
+        training documents' column. Of a document's levels, those that were not seen in training fall back to the
+        prior.
     name : str, optional
         Name of this term in tables and plots.
+
+    Notes
+    -----
+    With `multiple`, documents with the sets A and B of levels have the covariance |A and B| / (|A| |B|), times one
+    number for all. So a document of m levels has 1 / m of the variance of a document with one level. As for every
+    term, the number is such that the mean variance over the training documents is one. A document without levels has
+    this mean variance.
 
     Examples
     --------
     >>> from gptm import kernels as k
     >>> k.Matern("date") + k.Categorical("author")
     Matern('date') + Categorical('author')
+
+    Papers with several authors:
+
+    >>> import pandas as pd
+    >>> papers = pd.DataFrame({"authors": ["Ann; Bob", "Ann", "Bob; Eve"]})
+    >>> k.Categorical("authors", multiple=True).bind(k.Documents(3, papers)).gram()
+    array([[0.5 , 0.5 , 0.25],
+           [0.5 , 1.  , 0.  ],
+           [0.25, 0.  , 0.5 ]])
     """
 
-    def __init__(self, column: str, *, name: str | None = None):
+    def __init__(self, column: str, *, multiple: bool = False, name: str | None = None):
         if not isinstance(column, str):
             raise ValueError(
                 f"Categorical expects a column name, for example Categorical('author'); got {column!r}."
             )
+        check_truth("multiple", multiple)
         self.column = column
+        self.multiple = multiple
         self.name = name
 
     def column_names(self) -> tuple[str, ...]:
         return (self.column,)
 
     def describe(self, dates: Collection[str] = ()) -> str:
+        if self.multiple:
+            return f"documents that share some of their {self.column} are alike"
         return f"documents with the same {self.column} are alike"
+
+    def cells(self, frame: pd.DataFrame | None) -> pd.Series:
+        """(n,) the cells of its column."""
+        return column(frame, self.column, repr(self))
 
     def read(self, frame: pd.DataFrame | None) -> np.ndarray:
         """(n,) names of levels, None where missing."""
-        return level_names(column(frame, self.column, repr(self)))
+        return level_names(self.cells(frame))
 
-    def bind(self, documents: Documents) -> "CategoricalBound":
+    def bind(self, documents: Documents) -> LevelBound:
+        if self.multiple:
+            cells = self.cells(documents.frame).tolist()
+            mark = mark_between(cells)
+            lists = [values_in(cell, mark) for cell in cells]
+            return MembershipBound.of(
+                self, self._sorted({v for vs in lists for v in vs}), lists, mark
+            )
         names = self.read(documents.frame)
-        levels = sorted({name for name in names if name is not None})
-        if not levels:
-            raise nothing_to_learn(self, f"every value of {self.column!r} is missing")
-        check_text(levels, f"a level of {self.column!r}")
+        levels = self._sorted({name for name in names if name is not None})
         codes = codes_of(names, levels)
         warn_useless(self, codes, len(levels), f"value in {self.column!r}")
         return CategoricalBound(self, levels, codes)
 
-    def rebind(self, arrays: dict[str, np.ndarray]) -> "CategoricalBound":
+    def _sorted(self, names: set[str]) -> list[str]:
+        """The levels in their order; an error where there are none."""
+        if not names:
+            raise nothing_to_learn(self, f"every value of {self.column!r} is missing")
+        check_text(sorted(names), f"a level of {self.column!r}")
+        return sorted(names)
+
+    def rebind(self, arrays: dict[str, np.ndarray]) -> LevelBound:
+        if self.multiple:
+            return MembershipBound.restored(self, arrays)
         levels = unpacked(arrays["levels"])
         return CategoricalBound(self, levels, arrays["codes"])
 
 
-class CategoricalBound(BoundKernel):
+class CategoricalBound(LevelBound):
     """Groups of documents: `gamma` within a group, and `own_part` for each document alone."""
 
     gamma = 1.0
@@ -102,10 +147,6 @@ class CategoricalBound(BoundKernel):
     def alone(self) -> np.ndarray:
         return self.codes < 0
 
-    def settings(self, n_points: int) -> pd.DataFrame | None:
-        columns = self.kernel.column_names()
-        return pd.DataFrame({columns[0]: self.levels}) if columns and self.levels else None
-
     @property
     def training(self) -> np.ndarray:
         return self.codes
@@ -114,6 +155,9 @@ class CategoricalBound(BoundKernel):
         if new.frame is None:
             return np.full(new.n, ALONE)
         return codes_of(self.kernel.read(new.frame), self.levels)
+
+    def levels_in(self, frame: pd.DataFrame) -> list[list[str]]:
+        return [[] if name is None else [name] for name in self.kernel.read(frame)]
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> Array:
         return self.cross_gram(self.codes[rows], others)

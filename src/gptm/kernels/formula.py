@@ -86,7 +86,7 @@ def kernel_help() -> list[tuple[str, str]]:
     Examples
     --------
     >>> from gptm.kernels.formula import kernel_help
-    >>> dict(kernel_help())["categorical(column)"]
+    >>> dict(kernel_help())["categorical(column, multiple=False)"]
     'Documents with the same value are alike: one random effect per level.'
     """
     return [(_usage(name, kind), kind.summary()) for name, kind in _by_formula_name().items()]

@@ -10,6 +10,7 @@ import numpy as np
 
 from gptm._basics.plain_json import parse_json
 from gptm._basics.validation import check_choice, check_number
+from gptm.corpus.several_values import MARKS
 from gptm.kernels import BoundKernel, NearestNeighbors
 from gptm.kernels.composite_bounds import CompositeBound
 from gptm.kernels.network import NetworkBound
@@ -140,6 +141,22 @@ def _numbers(path: str, array: np.ndarray, D: int) -> None:
         raise ValueError(f"{path} must be whole numbers of {D} documents, -1 for none")
 
 
+def _members(path: str, array: np.ndarray, D: int) -> None:
+    if array.ndim != 1 or array.dtype.kind != "i" or array.min(initial=0) < 0:
+        raise ValueError(f"{path} must be whole numbers of levels")
+
+
+def _ends(path: str, array: np.ndarray, D: int) -> None:
+    """Where the levels of each document end among those of all."""
+    if array.shape != (D,) or array.dtype.kind != "i" or (np.diff(array, prepend=0) < 0).any():
+        raise ValueError(f"{path} must be {D} whole numbers that do not fall")
+
+
+def _mark(path: str, array: np.ndarray, D: int) -> None:
+    if _unpacked(path, array) not in ([None], *([mark] for mark in MARKS)):
+        raise ValueError(f"{path} must be one of {', '.join(MARKS)}")
+
+
 def _texts(path: str, array: np.ndarray, D: int) -> None:
     """A list of texts, None where one is missing."""
     texts = _unpacked(path, array)
@@ -180,6 +197,9 @@ _CHECKS: dict[str, Callable[[str, np.ndarray, int], None]] = {
     "points": _coordinates,
     "rows": _rows,
     "codes": _codes,
+    "members": _members,
+    "ends": _ends,
+    "mark": _mark,
     "levels": _texts,
     "ids": _ids,
     "awaited": _awaited,
