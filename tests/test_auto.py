@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gptm import GPTM, Corpus
+import gptm
+from gptm import GPTM, Corpus, load
 from gptm import kernels as k
 
 N = 12
@@ -228,3 +229,198 @@ def test_links_to_ids_that_repeat_are_left_out_with_the_reason(caplog):
     table = pd.DataFrame({"post": ["a", "b", "c", "c"], "cites": [["b"], ["a"], ["a"], ["b"]]})
     assert k.auto_kernel(table) is None
     assert "'cites' (the ids that it links to, in column 'post', repeat; make them" in caplog.text
+
+
+# What does not become a term by itself.
+
+M = 240
+R = np.random.default_rng(2)
+WHEN = pd.date_range("2019-01-01", periods=M, freq="3D")
+PARTY = R.choice(["left", "right", "green"], M)
+DOUBTFUL = {
+    "row numbers": ("Unnamed: 0", np.arange(M), "row numbers"),
+    "row numbers, shuffled": ("n", R.permutation(M) + 1, "row numbers"),
+    "some row numbers": ("index", np.sort(R.choice(10**4, M, replace=False)), "numbers of docu"),
+    "keys": ("tweet_id", [7, 7, *R.integers(10**17, 10**18, M - 2)], "keys"),
+    "keys that repeat at times": ("conversationId", R.integers(0, M, M), "keys"),
+    "likes": ("likes", R.poisson(3, M), "engagement counts"),
+    "likes, as an API calls them": ("public_metrics.like_count", R.poisson(3, M), "engagement"),
+    "retweets": ("retweetCount", R.poisson(3, M), "engagement counts"),
+    "replies": ("n_replies", R.poisson(3, M), "engagement counts"),
+    "followers": ("user_followers_count", R.poisson(900, M), "engagement counts"),
+    "uneven": ("score", np.floor(np.exp(R.normal(1, 3, M))), "very uneven: half of its numbers"),
+    "mostly missing": (
+        "x",
+        np.where(np.arange(M) % 10, np.nan, R.normal(size=M)),
+        "missing for 90%",
+    ),
+    "nearly one value": ("lang", ["en"] * (M - 2) + ["de"] * 2, "'en' for 99.2% of the documents"),
+    "a split": ("split", R.choice(["train", "test"], M), "how the documents were split"),
+    "the year beside a date": ("year", WHEN.year + 0, "in the same order as 'when'"),
+    "another date": (
+        "retrieved",
+        R.permutation(WHEN),
+        "one date is enough, and 'when' comes first",
+    ),
+    "the same groups": (
+        "code",
+        [party[0].upper() for party in PARTY],
+        "the same groups as 'party'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_auto_leaves_doubtful_columns_to_the_user(name, caplog):
+    column, values, reason = DOUBTFUL[name]
+    table = pd.DataFrame({"when": WHEN, "party": PARTY, column: values})
+    assert k.auto_kernel(table) == k.Matern("when") + k.Categorical("party")
+    assert f"{column!r} ({reason}" in caplog.text
+    assert "For all usable columns pass kernel='auto+'." in caplog.text
+    both = k.auto_kernel(table, every=True)
+    assert [term.column_names() for term in both.terms] == [("when",), ("party",), (column,)]
+    assert "not used" not in caplog.records[-1].getMessage()
+
+
+HARMLESS = {
+    "years, one document each": ("year", 1790 + np.arange(M)),
+    "steps from zero": ("t", np.arange(M)),
+    "stars": ("score", R.integers(1, 6, M)),
+    "ages": ("age", R.integers(18, 90, M)),
+    "a treatment": ("treated", (np.arange(M) > M / 2).astype(int)),
+    "money": ("income", np.exp(R.normal(10, 0.7, M))),
+    "a share": ("share_of_votes", R.random(M)),
+    "kinship": ("likelihood", R.normal(size=M)),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_auto_takes_numbers_that_mean_something(name):
+    column, values = HARMLESS[name]
+    table = pd.DataFrame({"party": PARTY, column: values})
+    assert k.auto_kernel(table) == k.Categorical("party") + k.Matern(column)
+
+
+SURVEYS = {
+    "numbered questions": ({f"Q{i}": R.integers(0, 50, M) for i in range(600)}, "named alike"),
+    "answers on one scale": (
+        {f"trust in {w}": R.choice(["no", "so", "yes"], M) for w in "abcdefg"},
+        "with the same values",
+    ),
+    "many numbers": ({f"x {c}": R.normal(size=M) for c in "abcdefghijkl"}, "columns of numbers"),
+    "many categories": (
+        {f"g {c}": R.choice([f"{c}{i}" for i in range(3)], M) for c in "abcdefghijkl"},
+        "columns of categories",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_auto_takes_no_column_of_a_survey(name, caplog):
+    questions, reason = SURVEYS[name]
+    table = pd.DataFrame({"when": WHEN, "party": PARTY} | questions)
+    kernel = k.auto_kernel(table)
+    named = ["when"] if name == "many categories" else ["when", "party"]
+    assert list(kernel.column_names()) == named
+    assert reason in caplog.text
+    assert len(caplog.text) < 600
+    everything = k.auto_kernel(table, every=True)
+    assert len(everything.terms) == 2 + len(questions)
+
+
+def test_auto_takes_a_few_terms_at_most(caplog):
+    table = pd.DataFrame({f"g {c}": R.choice([f"{c}{i}" for i in range(4)], M) for c in "abcdef"})
+    table["when"] = WHEN
+    kernel = k.auto_kernel(table)
+    assert list(kernel.column_names()) == ["g a", "g b", "g c", "when"]
+    assert "'g d', 'g e', 'g f' (4 other columns have terms)" in caplog.text
+
+
+def test_a_model_takes_auto_plus_and_keeps_its_name(tmp_path):
+    table = pd.DataFrame({"likes": np.arange(N) % 4, "who": list("aabbccaabbcc")})
+    few = GPTM(2, random_state=0, max_iter=3).fit(X, metadata=table)
+    assert few.kernel_ == k.Categorical("who")
+    model = GPTM(2, kernel="auto+", random_state=0, max_iter=3).fit(X, metadata=table)
+    assert model.kernel_.column_names() == ("likes", "who")
+    model.save(tmp_path / "m.gptm")
+    assert load(tmp_path / "m.gptm").kernel == "auto+"
+    scores = gptm.cross_validate(model, X, metadata=table, cv=2)
+    assert scores is not None
+
+
+def test_auto_as_a_table():
+    table = pd.DataFrame({"when": WHEN, "party": PARTY, "likes": R.poisson(3, M), "same": 1})
+    rows = k.auto_table(table).set_index("column")
+    assert rows["used"].tolist() == [True, True, False, False]
+    assert rows["term"].tolist() == [
+        "Matern('when')",
+        "Categorical('party')",
+        "Matern('likes')",
+        "",
+    ]
+    assert rows["kind"].tolist() == ["date", "category", "number", "number"]
+    assert (rows["reason"] == "").tolist() == [True, True, False, False]
+    assert len(k.auto_table({})) == 0
+
+
+# Lists of tags, which are no links.
+
+TAGS = [
+    list(R.choice(["tax", "war", "law", "art"], R.integers(1, 4), replace=False)) for _ in range(M)
+]
+TAGGED = {
+    "lists": pd.DataFrame({"tags": TAGS}),
+    "text": pd.DataFrame({"tags": ["; ".join(tags) for tags in TAGS]}),
+    "commas": pd.DataFrame({"tags": [", ".join(tags) for tags in TAGS]}),
+    "lists in text": pd.DataFrame({"tags": [str([str(t) for t in tags]) for tags in TAGS]}),
+    "numbers": pd.DataFrame(
+        {"tags": [sorted({len(t) + ord(t[0]) % 7 for t in tags}) for tags in TAGS]}
+    ),
+    "numbers beside ids": pd.DataFrame(
+        {"id": np.arange(M), "tags": [[ord(t[0]) % 23 for t in tags] for tags in TAGS]}
+    ),
+    "beside the first of them": pd.DataFrame({"tags": TAGS, "main": [tags[0] for tags in TAGS]}),
+}
+
+
+@pytest.mark.parametrize("name", TAGGED)
+def test_lists_of_tags_are_groups_and_no_links(name):
+    kernel = k.auto_kernel(TAGGED[name])
+    terms = kernel.terms if isinstance(kernel, k.Sum) else [kernel]
+    assert k.Categorical("tags", multiple=True) in list(terms)
+    corpus = Corpus(np.ones((M, 3)), metadata=TAGGED[name])
+    assert corpus.kinds["tags"].partition(":")[0] == "list"
+
+
+def test_all_authors_beside_the_first_author_are_no_links():
+    first = [f"person {i}" for i in range(60)]
+    authors = [[first[i], first[(7 * i + 1) % 60], f"student {i % 9}"] for i in range(60)]
+    table = pd.DataFrame({"first": first, "authors": authors})
+    assert Corpus(np.ones((60, 2)), metadata=table).kinds["authors"] == "list"
+    cites = pd.DataFrame({"first": first, "cites": [a[1:2] for a in authors]})
+    assert Corpus(np.ones((60, 2)), metadata=cites).kinds["cites"] == "links"
+
+
+def test_tags_are_read_the_same_way_at_transform():
+    table = pd.DataFrame({"tags": ["; ".join(tags) for tags in TAGS]})
+    counts = R.poisson(2.0, (M, 6))
+    model = GPTM(2, random_state=0, max_iter=5, kernel="auto").fit(counts, metadata=table)
+    as_text = model.transform(np.zeros((3, 6)), metadata={"tags": ["tax", "tax; war", "new"]})
+    as_lists = model.transform(
+        np.zeros((3, 6)), metadata={"tags": [["tax"], ["tax", "war"], ["new"]]}
+    )
+    assert_array_equal(as_text, as_lists)
+    assert not np.allclose(as_text[0], as_text[2])
+
+
+def test_kinds_of_lists_can_be_given():
+    table = {"places": ["Paris, Rome", "Rome, Bonn", "Bonn, Paris", "Rome, Paris"]}
+    corpus = Corpus(np.ones((4, 2)), metadata=table, kinds={"places": "list:,"})
+    assert corpus.metadata["places"][0] == ["Paris", "Rome"]
+    with pytest.raises(ValueError, match=r"'list:;', 'list:,' or 'list:\|'"):
+        Corpus(np.ones((4, 2)), metadata=table, kinds={"places": "list:/"})
+
+
+def test_numbers_called_ids_that_repeat_are_groups():
+    table = pd.DataFrame({"user_id": R.integers(10**6, 10**6 + 9, M), "when": WHEN})
+    assert k.auto_kernel(table) == k.Categorical("user_id") + k.Matern("when")

@@ -121,10 +121,10 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     n_components : int, default=10
         Number of topics.
-    kernel : Kernel, array, "auto" or None, default="auto"
-        How similar documents are: a kernel from `gptm.kernels`, or a precomputed array. "auto" uses one term
-        for each usable column of the metadata, and logs its choice. Without metadata, or with None, there is
-        no kernel and the model is a `CTM`.
+    kernel : Kernel, array, "auto", "auto+" or None, default="auto"
+        How similar documents are: a kernel from `gptm.kernels`, or a precomputed array. "auto" has a term for each of
+        a few columns of the metadata that stand out, and logs its choice; "auto+" has one for every usable column.
+        Without metadata, or with None, there is no kernel and the model is a `CTM`.
     inference : {"sampling", "variational", "map"}, default="sampling"
         As in `CTM`. "map" sets the document means F to their most probable values, as the paper does.
     coregionalization : {"free", "shared", "identity"}, default="free"

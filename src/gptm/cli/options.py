@@ -235,8 +235,8 @@ class ModelOptions:
             "--kernel",
             "-k",
             metavar="FORMULA",
-            help="Side information to use, for example 'matern(date) + categorical(source)'. 'auto' uses every usable "
-            "column, 'none' only the words. 'list' prints all kernels.",
+            help="Side information to use, for example 'matern(date) + categorical(source)'. 'auto' takes the few "
+            "columns that stand out, 'auto+' every usable one, 'none' only the words. 'list' prints all kernels.",
             autocompletion=complete_kernel,
             callback=show_kernels,
             is_eager=True,
@@ -404,8 +404,9 @@ def parse_seed_words(given: list[str] | None) -> dict[int | str, list[str]] | No
 
 def parse_formula(text: str) -> Any:
     """What a model takes as its kernel."""
-    if text.strip().lower() in ("auto", "none"):
-        return "auto" if text.strip().lower() == "auto" else None
+    word = text.strip().lower()
+    if word in ("auto", "auto+", "none"):
+        return None if word == "none" else word
     from gptm.kernels.formula import parse_kernel
 
     try:

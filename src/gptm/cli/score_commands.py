@@ -75,7 +75,7 @@ def evaluate(
         )
     reading = read_training(session, file, settings, words, choices["kernel"], keep_texts=0)
     corpus = reading.corpus
-    if choices["kernel"] == "auto" and not _has_side_information(reading):
+    if choices["kernel"] in ("auto", "auto+") and not _has_side_information(reading):
         raise ValueError(f"{file} has no column besides the text. {_NOTHING_TO_COMPARE}")
     from gptm.model import CTM, GPTM
     from gptm.selection import compare

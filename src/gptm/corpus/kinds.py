@@ -1,7 +1,7 @@
 """What columns of metadata hold, decided once for every way that documents come in.
 
-The kinds are in `KINDS`. A kind may say how its cells are written: "date:%d/%m/%Y", "number:comma". They are guessed
-from names and cells, or given by the user; the table of metadata carries them along (`kinds_of`).
+The kinds are in `KINDS`. A kind may say how its cells are written: "date:%d/%m/%Y", "number:comma", "list:;". They are
+guessed from names and cells, or given by the user; the table of metadata carries them along (`kinds_of`).
 """
 
 import re
@@ -25,6 +25,7 @@ from gptm.corpus.cells import (
 )
 from gptm.corpus.dates import find_forms, is_moment
 from gptm.corpus.links import LinkReader
+from gptm.corpus.several_values import MARKS, mark_of_tags
 
 Cells = Sequence[Any]
 Table = Mapping[str, Cells]
@@ -38,10 +39,11 @@ KINDS = {
     "category": "names that repeat",
     "links": "lists of ids of documents",
     "vector": "lists of numbers, all of one length",
-    "list": "lists of anything else",
+    "list": "several names in a cell, such as authors or tags",
     "note": "short strings that hardly repeat; kept, used by no kernel",
     "ignore": "left out",
 }
+_WITH_DETAIL = ("number:comma", *(f"list:{mark}" for mark in MARKS))
 _ATTRIBUTE = "kinds"  # under which a table carries its kinds along
 
 _MOST = 0.95  # share of the cells that must be of a kind; the others are noted
@@ -56,6 +58,7 @@ _ID_ENDING = re.compile(
 )
 _LINK_NAMES = re.compile(r"link|cite|citation|refer|parent|repl(y|ies)|neighbou?r|related", re.I)
 _CODE_NAMES = re.compile(r"(^|_)(label|class|cluster|category|group|code|zip|postcode|type)$", re.I)
+_KEY_NAMES = re.compile(r"(?:^|[\W_])(?:id|key)$|[a-z](?:Id|ID|Key)$", re.ASCII)
 _DATE_NAMES = re.compile(r"date|day|time", re.I)
 _DATE_OF_DIGITS = re.compile(r"[12]\d{7}")
 _PAIR = re.compile(r"[^\s,]+,[^\s,]+")
@@ -106,11 +109,12 @@ def check_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
     for name, kind in given.items():
         detail = str(kind).partition(":")[2]
         if base_kind(str(kind)) not in KINDS or (
-            detail and base_kind(kind) != "date" and kind != "number:comma"
+            detail and base_kind(kind) != "date" and kind not in _WITH_DETAIL
         ):
             expected = (
-                f"must give every column one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', or "
-                "'number:comma' for numbers such as 1.234,5"
+                f"must give every column one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', "
+                "'number:comma' for numbers such as 1.234,5, or 'list:;', 'list:,' or 'list:|' for names with such a "
+                "mark between them"
             )
             raise ArgumentError("kinds", expected, Argument("kinds", {name: kind}))
     return given
@@ -214,15 +218,21 @@ def link_target(
     linked = {link for links in lists for link in links}
     others = [other for other in table if other not in (name, first)]
     repeats = ""
+    tags = not _LINK_NAMES.search(name) and _number_groups(lists, len(row_names))
+    if not linked or tags:
+        return LinkTarget(False)
     for column in (*([first] if first is not None else ()), None, *others):
         cells = row_names if column is None else table[column]
-        if not linked or any(map(is_listed, islice(cells, 50))):
+        if any(map(is_listed, islice(cells, 50))):
             continue
         ids = [None if is_missing(cell) else as_name(cell) for cell in cells]
         reached = linked.intersection(ids)
-        if 2 * len(reached) < len(linked):
+        n_own = sum(own in links for own, links in zip(ids, lists, strict=True))
+        if 2 * len(reached) < len(linked) or _name_themselves(n_own, sum(map(bool, lists))):
             continue
         if len(set(ids)) < len(ids):
+            if 2 * len(set(ids)) <= len(ids):  # tags beside a column of one of them
+                continue
             repeats = "the table's index" if column is None else f"column {column!r}"
         elif any(reached & set(links) - {own} for own, links in zip(ids, lists, strict=True)):
             return LinkTarget(True, column)
@@ -272,7 +282,7 @@ def guess_kind(name: str, cells: Cells, ids: DocumentIds = _NO_IDS) -> Guess:
     if any(isinstance(cell, Mapping) for cell in objects):
         return "note", MAPPINGS
     if _share(present, lambda cell: as_list(cell) is not None) >= _MOST:
-        return _guess_list(cells, present, ids)
+        return _guess_list(name, cells, present, ids)
     if any(map(is_listed, objects)):
         return "list", "several values in a cell"
     if all(isinstance(cell, bool | np.bool_) for cell in present):
@@ -322,24 +332,33 @@ def _guess_strings(cells: Cells, present: list[str], ids: DocumentIds) -> Guess:
         return "links", "holds ids of documents"
     if decimals:
         return "number:comma", "numbers with decimal commas"
+    mark = mark_of_tags(present)
+    if mark is not None:
+        return f"list:{mark}", f"names that repeat, with {mark!r} between them"
     return _guess_names(present)
 
 
-def _guess_list(cells: Cells, present: list[Any], ids: DocumentIds) -> Guess:
+def _are_tags(name: str, cells: Cells, ids: DocumentIds) -> bool:
+    lists = [ids.read_links(cell) for cell in islice(cells, 5000)]
+    return not _LINK_NAMES.search(name) and _number_groups(lists, len(ids.rows))
+
+
+def _guess_list(name: str, cells: Cells, present: list[Any], ids: DocumentIds) -> Guess:
     vectors = [as_vector(cell) for cell in islice(present, 200)]
     lengths = {None if vector is None else len(vector) for vector in vectors}
     are_vectors = len(lengths) == 1 and None not in lengths and lengths != {1}
     # Lists of ids hold each of them once; vectors of zeros and ones do not.
     repeat = are_vectors and any(len(set(v)) < len(v) for v in vectors if v is not None)
-    if ids and not repeat and _are_links(cells, ids):
+    if ids and not repeat and _are_links(cells, ids) and not _are_tags(name, cells, ids):
         return "links", "lists of ids of documents"
     if are_vectors:
         return "vector", f"lists of {lengths.pop()} numbers"
-    return "list", "lists, not of ids of documents"
+    return "list", "lists of names, not of ids of documents"
 
 
 def _guess_number(name: str, present: list[Any], share: float) -> Guess:
-    if _CODE_NAMES.search(name) and len(set(map(as_name, present))) <= len(present) / 2:
+    named = _CODE_NAMES.search(name) or _KEY_NAMES.search(name)
+    if named and len(set(map(as_name, present))) <= len(present) / 2:
         return "category", "numbers, but called like a name for a group"
     if _DATE_OF_DIGITS.fullmatch(as_name(present[0])):
         names = list(map(as_name, present))
@@ -373,14 +392,28 @@ def _guess_names(present: list[str]) -> Guess:
 
 def _are_links(cells: Cells, ids: DocumentIds) -> bool:
     """Whether half of the things in the cells are ids, and some of other documents."""
-    things: set[str] = set()
-    elsewhere = False
     present = ((row, cell) for row, cell in enumerate(cells) if not is_missing(cell))
-    for row, cell in islice(present, 5000):
-        links = ids.read_links(cell)
-        things.update(links)
-        elsewhere = elsewhere or any(ids.rows.get(link, row) != row for link in links)
-    return elsewhere and 2 * sum(thing in ids.rows for thing in things) >= len(things)
+    lists = {row: ids.read_links(cell) for row, cell in islice(present, 5000)}
+    things = {link for links in lists.values() for link in links}
+    if 2 * sum(thing in ids.rows for thing in things) < len(things):
+        return False
+    elsewhere = any(
+        ids.rows.get(link, row) != row for row, links in lists.items() for link in links
+    )
+    own = sum(any(ids.rows.get(link) == row for link in links) for row, links in lists.items())
+    return elsewhere and not _name_themselves(own, sum(map(bool, lists.values())))
+
+
+def _name_themselves(n_own: int, n_lists: int) -> bool:
+    """Whether most lists hold the name of their own document: all authors beside the first author are no links."""
+    return n_lists > 1 and 2 * n_own > n_lists
+
+
+def _number_groups(lists: Iterable[Sequence[str]], n_documents: int) -> bool:
+    """Whether lists hold a few small numbers again and again, as codes of tags do; they only look like row numbers."""
+    numbers = [int(item) for items in lists for item in items if item.isdecimal()]
+    few = 5 * len(set(numbers)) <= len(numbers)
+    return few and 3 * max(numbers, default=n_documents) <= n_documents
 
 
 def _distinct(cells: Cells) -> int:

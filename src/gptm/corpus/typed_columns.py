@@ -9,7 +9,7 @@ import pandas as pd
 from gptm._basics.errors import Argument, ArgumentError, Message
 from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
-from gptm.corpus.cells import as_list, as_name, as_text, as_vector, is_missing, number_reader
+from gptm.corpus.cells import as_name, as_text, as_vector, is_missing, number_reader
 from gptm.corpus.dates import ISO, as_dates, find_doubt, some_forms
 from gptm.corpus.kinds import (
     MAPPINGS,
@@ -25,6 +25,7 @@ from gptm.corpus.kinds import (
     with_kinds,
 )
 from gptm.corpus.problems import ProblemLog
+from gptm.corpus.several_values import values_in
 
 
 def typed_frame(
@@ -152,20 +153,21 @@ def typed_column(
         return pd.Categorical(levels)
     values = np.empty(len(cells), dtype=object)
     for row, cell in enumerate(cells):
-        values[row] = None if is_missing(cell) else _value(base, cell, ids)
+        values[row] = None if is_missing(cell) else _value(kind, cell, ids)
     if base == "vector":
         _note_odd(name, "not a number", cells, [v is None for v in values], lines, log)
     return values
 
 
-def _value(base: str, cell: Any, ids: DocumentIds) -> Any:
+def _value(kind: str, cell: Any, ids: DocumentIds) -> Any:
     """The cell of a column of links, vectors, lists or strings."""
+    base = base_kind(kind)
     if base == "links":
         return ids.read_links(cell)
     if base == "vector":
         return as_vector(cell)
     if base == "list":
-        return (as_list(cell) or [cell]) if isinstance(cell, str) else cell
+        return values_in(cell, kind.partition(":")[2] or None) if isinstance(cell, str) else cell
     return as_text(cell)
 
 

@@ -95,7 +95,8 @@ def read(
         The column that names the documents.
     kinds : mapping from columns to kinds, optional
         What columns hold, where the guess is wrong: "text", "id", "date" (or "date:%d/%m/%Y"), "number" (or
-        "number:comma", as in 1.234,5), "category", "links", "vector", "list", "note" or "ignore".
+        "number:comma", as in 1.234,5), "category", "links", "vector", "list" (or "list:;", with ; between the names),
+        "note" or "ignore".
     vocabulary : path or sequence of str, optional
         For counts: the words of the columns, by default in a file beside. For texts: count these words and no others.
     metadata : path, optional

@@ -12,7 +12,7 @@ Examples
 
 from typing import TYPE_CHECKING, Any
 
-from gptm.kernels.auto import auto_kernel, resolve_kernel
+from gptm.kernels.auto import auto_kernel, auto_table, is_automatic, resolve_kernel
 from gptm.kernels.bound import BoundKernel, Documents
 from gptm.kernels.catalogue import kernel_classes
 from gptm.kernels.kernel import Kernel
@@ -41,5 +41,13 @@ if TYPE_CHECKING:  # editors and type checkers cannot see what is found below
 
 globals().update(kernel_classes())
 
-__all__ = ["BoundKernel", "Documents", "Kernel", "auto_kernel", "resolve_kernel"]
+__all__ = [
+    "BoundKernel",
+    "Documents",
+    "Kernel",
+    "auto_kernel",
+    "auto_table",
+    "is_automatic",
+    "resolve_kernel",
+]
 __all__ += kernel_classes()

@@ -1,36 +1,35 @@
 """From what the user passes as `kernel` to a kernel object."""
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm._basics.errors import Argument, ArgumentError, Message, Value
-from gptm.corpus.cells import is_listed, is_missing
-from gptm.corpus.kinds import MAPPINGS, base_kind, kinds_of, link_target
-from gptm.corpus.metadata import level_names, link_lists, numbers, out_of_scale, vectors
-from gptm.corpus.typed_columns import typed_frame
-from gptm.kernels.categorical import Categorical
+from gptm.corpus.metadata import as_frame
+from gptm.kernels.auto_choice import ColumnChoice, choose_terms
 from gptm.kernels.description import short
 from gptm.kernels.function import Function, is_function
-from gptm.kernels.graph import Graph
 from gptm.kernels.kernel import Kernel, Sum
-from gptm.kernels.linear import Embedding
 from gptm.kernels.precomputed import Precomputed
-from gptm.kernels.smooth import Matern
 
 logger = logging.getLogger("gptm")
+_NAMED = 5  # columns that are named with a reason; more are counted
+
+
+def is_automatic(kernel: Any) -> TypeGuard[str]:
+    """Whether a model's `kernel` argument leaves the choice to us: "auto", or "auto+" for all usable columns."""
+    return isinstance(kernel, str) and kernel in ("auto", "auto+")
 
 
 def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
     """The kernel that a model's `kernel` argument means; None for no GP term."""
     if kernel is None or isinstance(kernel, Kernel):
         return kernel
-    if isinstance(kernel, str) and kernel == "auto":
-        return auto_kernel(frame)
+    if is_automatic(kernel):
+        return auto_kernel(frame, every=kernel == "auto+")
     if isinstance(kernel, gp.Kernel):
         raise ArgumentError(
             "kernel",
@@ -53,107 +52,85 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
         hint = f"A formula is read by gptm.kernels.formula.parse_kernel({kernel!r})."
     raise ArgumentError(
         "kernel",
-        "must be a kernel of gptm.kernels, a square array, 'auto' or None",
+        "must be a kernel of gptm.kernels, a square array, 'auto', 'auto+' or None",
         Message(f"{short(kernel)} of type {type(kernel).__name__}"),
         hint,
     )
 
 
-def auto_kernel(frame: pd.DataFrame | None) -> Kernel | None:
-    """One term per usable column, announced in one line; None without any.
+def auto_kernel(frame: pd.DataFrame | None, *, every: bool = False) -> Kernel | None:
+    """A few terms for the columns that stand out, or one for `every` usable column; None without any.
 
-    What a column holds is its kind (`gptm.corpus.kinds`): smooth terms for numbers and dates, groups for categories,
-    a graph for links, a linear term for vectors.
+    The choice is announced. What a column holds is its kind (`gptm.corpus.kinds`): smooth terms for numbers and dates,
+    groups for categories and lists of names, a graph for links, a linear term for vectors.
     """
     if frame is None:
         return None
-    frame = typed_frame(frame)
-    candidates = [_usable_term(frame.iloc[:, i], frame) for i in range(frame.shape[1])]
-    ids = {term.id: term.column for term in candidates if isinstance(term, Graph)}
-    terms: list[Kernel] = []
-    left_out = []
-    for name, term in zip(frame.columns, candidates, strict=True):
-        if name in ids:
-            left_out.append(f"{name!r} (but for the ids that {ids[name]!r} links to)")
-        elif isinstance(term, Kernel):
-            terms.append(term)
-        else:
-            left_out.append(f"{name!r} ({term})")
+    choices = choose_terms(frame, every=every)
+    terms = [choice.term for choice in choices if choice.used and choice.term is not None]
     kernel = None if not terms else terms[0] if len(terms) == 1 else Sum(*terms)
-    unused = f"; not used: {', '.join(left_out)}" if left_out else ""
-    announcement = Message(Argument("kernel", "auto"), " means ", Value("kernel", kernel), unused)
-    logger.warning(announcement)  # the level that is shown without any set-up
+    # The level that is shown without any set-up.
+    logger.warning(_announcement("auto+" if every else "auto", kernel, choices))
     return kernel
 
 
-def _usable_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
-    """The kernel for a column, or why there is none."""
-    name = str(values.name)
-    if (frame.columns == name).sum() > 1:
-        return "another column has its name"
-    if all(map(is_missing, values)):
-        return "all values missing"
-    kind = base_kind(kinds_of(frame)[name])
-    if kind in ("number", "date"):
-        return _smooth_term(values, name)
-    if kind == "category":
-        return _group_term(values, name)
-    if kind == "vector":
-        return _vector_term(values, name)
-    if kind in ("links", "list"):
-        return _link_term(values, frame)
-    if any(isinstance(cell, Mapping) for cell in values):
-        return MAPPINGS
-    return "the ids of the documents" if kind == "id" else "its values hardly repeat"
+def auto_table(metadata: Any) -> pd.DataFrame:
+    """What `kernel="auto"` makes of each column of a table, and why.
+
+    Parameters
+    ----------
+    metadata : DataFrame or dict of columns
+
+    Returns
+    -------
+    DataFrame
+        One row per column, with its `kind`, the `term` that it could have (empty where there is none), whether it is
+        `used`, and the `reason` if not.
+
+    Examples
+    --------
+    >>> from gptm import kernels as k
+    >>> tweets = {"year": [2019, 2020, 2021] * 4, "likes": [3, 0, 12] * 4, "lang": ["en"] * 12}
+    >>> table = k.auto_table(tweets).set_index("column")
+    >>> table.loc["year", "term"], table["used"].tolist()
+    ("Matern('year')", [True, False, False])
+    >>> table["reason"].tolist()
+    ['', 'engagement counts, which follow from the text', 'constant']
+    """
+    n = len(metadata) if hasattr(metadata, "columns") else len(next(iter(metadata.values()), ()))
+    frame = as_frame(metadata, n)
+    assert frame is not None
+    rows = [
+        {
+            "column": choice.column,
+            "kind": choice.kind,
+            "term": "" if choice.term is None else repr(choice.term),
+            "used": choice.used,
+            "reason": choice.reason,
+        }
+        for choice in choose_terms(frame)
+    ]
+    return pd.DataFrame(rows, columns=["column", "kind", "term", "used", "reason"])
 
 
-def _smooth_term(values: pd.Series, name: str) -> Kernel | str:
-    present = values.dropna()
-    if pd.api.types.is_float_dtype(values) and np.isinf(present.to_numpy(dtype=np.float64)).any():
-        return "infinite values"
-    if present.nunique() < 2:
-        return "constant"
-    if out_of_scale(numbers(values, name)):
-        return "its numbers are too large, or too close to each other"
-    return Matern(name)
+def _announcement(name: str, kernel: Kernel | None, choices: list[ColumnChoice]) -> Message:
+    """The kernel, and the columns that it does not use, by reason; on one line if one will do."""
+    by_reason: dict[str, list[str]] = {}
+    for choice in choices:
+        if not choice.used:
+            by_reason.setdefault(choice.reason, []).append(repr(choice.column))
+    groups = [f"{_listed(names)} ({reason})" for reason, names in by_reason.items()]
+    apart = "\n  " if len(groups) > 1 else " "
+    unused = f"; not used:{apart}{apart.join(groups)}" if groups else ""
+    said = Message(Argument("kernel", name), " means ", Value("kernel", kernel), unused)
+    if not any(choice.term is not None and not choice.used for choice in choices):
+        return said
+    end = "\n" if len(groups) > 1 else ". "
+    return Message(said, f"{end}For all usable columns pass ", Argument("kernel", "auto+"), ".")
 
 
-def _group_term(values: pd.Series, name: str) -> Kernel | str:
-    levels = [level for level in level_names(values) if level is not None]
-    n_levels = len(set(levels))
-    if n_levels < 2:
-        return "constant"
-    return "its values hardly repeat" if n_levels > len(levels) / 2 else Categorical(name)
-
-
-def _vector_term(values: pd.Series, name: str) -> Kernel | str:
-    try:
-        points = vectors(values, name)
-    except ValueError:
-        return "its vectors are not of one length, or their numbers are too large"
-    if np.isnan(points).any(1).all():
-        return "each of its vectors misses a number"
-    return Embedding(name)
-
-
-def _link_term(values: pd.Series, frame: pd.DataFrame) -> Kernel | str:
-    """The kernel for links, if they lead to a column of ids or to the names of the rows."""
-    name = str(values.name)
-    if any(is_listed(item) for cell in values if is_listed(cell) for item in _items(cell)):
-        return "its cells are neither lists of ids nor vectors"
-    lists = link_lists(values)
-    if not any(lists):
-        return "its lists are empty"
-    table = {str(c): frame[c] for c in frame.columns if isinstance(frame[c], pd.Series)}
-    first = next((n for n, kind in kinds_of(frame).items() if kind == "id"), None)
-    target = link_target(name, lists, table, frame.index, first)
-    if target.is_there:
-        return Graph(name, id=target.column)
-    if target.repeats:
-        return f"the ids that it links to, in {target.repeats}, repeat; make them all different"
-    return "its lists hold neither ids of documents nor vectors of one length"
-
-
-def _items(cell: Any) -> list[Any]:
-    """The items of a cell of several values; an array without axes is one that cannot be read."""
-    return list(cell) if np.ndim(cell) or not isinstance(cell, np.ndarray) else [[cell]]
+def _listed(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    if more <= 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:_NAMED])} and {more:,} more"

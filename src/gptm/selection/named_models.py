@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from gptm.corpus.counts import frame_of
-from gptm.kernels import Graph, Kernel, MustLink, Precomputed, resolve_kernel
+from gptm.kernels import Graph, Kernel, MustLink, Precomputed, is_automatic, resolve_kernel
 from gptm.model import GPTM
 from gptm.selection.folds import Data
 
@@ -69,7 +69,7 @@ def prepare(
         kernel = getattr(copy, "kernel", None)
         if split:
             _refuse_positions(kernel)
-        if isinstance(kernel, str) and kernel == "auto":
+        if is_automatic(kernel):
             # Announced once, and the same in all folds.
             frame = frame_of(data.X, data.metadata, data.n)
             copy.set_params(kernel=resolve_kernel(kernel, frame))
