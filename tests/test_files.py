@@ -5,8 +5,10 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 import tracemalloc
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -15,8 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.io import mmwrite
 from scipy.sparse import csr_matrix, save_npz
+from typer.testing import CliRunner
 
 import gptm.files as files
+from gptm import Corpus
+from gptm.cli.app import app
 from gptm.corpus.cells import is_missing
 from gptm.corpus.words import Words
 from gptm.files.parquet import import_parquet
@@ -435,6 +440,12 @@ def test_nested_objects_and_late_columns(tmp_path):
 
 WRITTEN = {
     "%d.%m.%y": ["31.12.12", "13.01.99", "7.9.12"],
+    "%m/%d/%y %H:%M": ["10/16/12 22:59", "1/31/99 0:05", "12/13/05 07:30"],
+    "%d/%m/%y %H:%M": ["16/10/12 22:59", "31/1/99 0:05", "13/12/05 07:30"],
+    "%m/%d/%y %H:%M:%S": ["10/16/12 22:59:01", "1/31/99 0:05:59"],
+    "%m/%d/%y %I:%M %p": ["10/16/12 10:59 PM", "1/31/99 12:05 AM"],
+    "%d.%m.%y %H:%M": ["16.10.12 22:59", "31.1.99 0:05"],
+    "%d-%b-%y": ["16-Oct-12", "31-Jan-99"],
     "%b-%y": ["Sep-12", "Jan-99", "Mar-05"],
     "%m/%Y": ["09/2012", "1/1999", "03/2005"],
     "%m/%d/%Y %I:%M %p": ["9/27/2012 4:05 PM", "01/31/1999 11:00 AM", "3/14/2005 12:30 pm"],
@@ -505,6 +516,47 @@ def test_ambiguous_dates_are_noted_with_what_was_assumed(tmp_path, cells, kind, 
     assert (this != that).sum() > 0
     as_assumed = kinds_of(tmp_path, {"when": cells}, kinds={"when": kind}, strict=True)
     assert as_assumed.corpus.metadata["when"].equals(this)
+
+
+def test_years_of_two_digits(tmp_path):
+    cells = ["10/16/17 22:59", "1/31/69 0:05", "12/13/99 07:30", "2/28/00 1:00"]
+    reading = kinds_of(tmp_path, {"when": cells})
+    years = reading.corpus.metadata["when"].dt.year.tolist()
+    assert years == [datetime.strptime(cell, "%m/%d/%y %H:%M").year for cell in cells]
+    assert years == [2017, 1969, 1999, 2000]
+    assert not reading.problems
+    odd = kinds_of(tmp_path, {"when": ["10/16/17", "1/31/65", "12/13/68", "2/28/00"]})
+    assert problem(odd, "two-digit years").lines == (2, 3)
+    assert "holds '1/31/65', read as 2065" in problem(odd, "two-digit years").message
+    assert "with four digits" in problem(odd, "two-digit years").message
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind", "offered"),
+    [
+        ("10/16/17 22:59", "date", "date:%m/%d/%y %H:%M"),
+        ("10/16/17 22:59", "date:%d.%m.%Y", "date:%m/%d/%y %H:%M"),
+        ("2017-10-16", "date:%d.%m.%Y", "date:%Y-%m-%d"),
+        ("2017y10m", "date", "date:%d.%m.%Y %H:%M"),
+    ],
+)
+def test_a_column_without_any_date_is_an_error_that_offers_the_format(
+    tmp_path, cell, kind, offered
+):
+    columns = {"when": [cell, "", cell, "NA"]}
+    first = re.escape(f"the first is {cell!r}. ")
+    message = f"column 'when': no cell is a date.*{first}.*{re.escape(offered)}"
+    with pytest.raises(ValueError, match=message):
+        kinds_of(tmp_path, columns, kinds={"when": kind})
+    with pytest.raises(ValueError, match=message):
+        Corpus.from_texts(["green tea"] * 4, columns, kinds={"when": kind})
+    path = put(tmp_path, "t.csv", pd.DataFrame({"body": ["tea"] * 4} | columns).to_csv().encode())
+    arguments = ["fit", str(path), "--text", "body", "--column", f"when={kind}"]
+    result = CliRunner().invoke(app, [*arguments, "-o", str(tmp_path / "m.gptm")])
+    assert result.exit_code == 1
+    assert f"--column 'when={offered}'" in result.stderr
+    # Where nothing is there to fail, nothing does.
+    assert kinds_of(tmp_path, {"when": ["", "NA", "", ""]}, kinds={"when": kind}).corpus.ids is None
 
 
 def test_dates_in_both_orders_are_never_mixed(tmp_path):
@@ -1435,3 +1487,142 @@ def test_a_closed_standard_input_is_an_error(monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(ValueError, match="standard input is closed"):
         files.read("-")
+
+
+# Names of files as ids
+
+
+FOLDERS = {
+    "ids without endings": (["a.txt", "b.txt"], "id", ["b", "a"]),
+    "names of files": (["a.txt", "b.txt"], "file", ["b.txt", "a.txt"]),
+    "capitals and gzip": (["a.TXT", "b.txt.gz"], "file", ["b.txt", "a.txt"]),
+    "paths": (["x/a.txt", "y/b.txt"], "path", ["y/b.txt", "./x/a.txt"]),
+    "paths without endings": (["x/a.txt", "y/b.txt"], "path", ["y/b", "x/a"]),
+    "bare names of nested files": (["x/a.txt", "y/b.txt"], "file", ["b.txt", "a.txt"]),
+    "paths of files that are not nested": (["a.txt", "b.txt"], "path", ["data/b.txt", "data/a"]),
+    "a column called anything": (["a.txt", "b.txt"], "speech", ["b.txt", "a.txt"]),
+    "names with dots": (["a.v1.txt", "a.v2.txt"], "id", ["a.v2", "a.v1"]),
+    "backslashes": (["x/a.txt", "y/b.txt"], "path", ["y\\b.txt", "x\\a.txt"]),
+}
+
+
+@pytest.mark.parametrize("case", FOLDERS)
+def test_files_of_a_folder_are_found_by_their_names(case, tmp_path):
+    names, column, cells = FOLDERS[case]
+    folder = tmp_path / "texts"
+    for name, text in zip(names, ("green tea", "black tea"), strict=True):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    table = pd.DataFrame({column: cells, "year": [2002, 2001], "by": ["Bob", "Ann"]})
+    table.to_csv(tmp_path / "more.csv", index=False)
+    reading = files.read(folder, metadata=tmp_path / "more.csv", words=PLAIN, keep_texts=True)
+    assert reading.problems == []
+    assert reading.texts == ["green tea", "black tea"]
+    assert reading.corpus.metadata["year"].tolist() == [2001, 2002]
+    assert reading.corpus.metadata["by"].tolist() == ["Ann", "Bob"]
+
+
+def test_bare_names_that_several_files_have_match_none(tmp_path):
+    for name in ("x/a.txt", "y/a.txt"):
+        (tmp_path / "f" / name).parent.mkdir(parents=True)
+        (tmp_path / "f" / name).write_text("green tea")
+    (tmp_path / "m.csv").write_text("id,year\na,2001\nb,2002\nc,2003\n")
+    with pytest.raises(ValueError, match=r"no id of .*m.csv .* is an id of a document"):
+        files.read(tmp_path / "f", metadata=tmp_path / "m.csv")
+
+
+# Counts in JSON lines
+
+BAGS = [
+    {"id": "a", "year": 2001, "counts": {"tea": 2, "the": 1}},
+    {"id": "b", "year": 2002, "counts": {"milk": 3, "café": 1.0}},
+    {"id": "c", "year": 2003, "counts": {}},
+    {"id": "d", "year": 2004, "counts": {"cafe\u0301": 1, "milk": 1, "tea": 0}},
+]
+
+
+@pytest.mark.parametrize("file", ["t.jsonl", "t.json", "t.jsonl.gz"])
+def test_counts_in_json_lines_are_counts(tmp_path, file):
+    content = json.dumps(BAGS).encode() if file == "t.json" else jsonl_bytes(BAGS)
+    reading = files.read(put(tmp_path, file, content))
+    corpus = reading.corpus
+    assert corpus.vocabulary.tolist() == ["café", "milk", "tea", "the"]  # nothing is left out
+    assert corpus.counts.toarray().tolist() == [[0, 0, 2, 1], [1, 3, 0, 0], [0] * 4, [1, 1, 0, 0]]
+    assert corpus.counts.dtype.kind == "i"
+    assert corpus.ids.tolist() == list("abcd")
+    assert list(corpus.metadata) == ["id", "year"]
+    assert reading.columns.kinds == {"id": "id", "year": "number", "counts": "text"}
+    assert reading.texts is None
+    assert files.sniff(tmp_path / file).kinds == reading.columns.kinds
+    assert [one.kind for one in reading.problems] == ["empty text"]
+    asked = files.read(tmp_path / file, words=Words("english", 1, 1.0))
+    assert asked.corpus.vocabulary.tolist() == ["café", "milk", "tea"]
+    fixed = files.read(tmp_path / file, vocabulary=["tea", "cup"])
+    assert fixed.corpus.counts.toarray().tolist() == [[2, 0], [0, 0], [0, 0], [0, 0]]
+    new = files.read_documents(
+        tmp_path / file, words=PLAIN, vocabulary=["tea", "cup"], trained_text=["body"]
+    )
+    assert new.corpus.counts.toarray().tolist() == [[2, 0], [0, 0], [0, 0], [0, 0]]
+    assert new.report.unknown.words == 3
+
+
+def test_counts_beside_a_text_are_columns(tmp_path):
+    rows = [
+        {"body": f"the {word} tea is for all of the people", "counts": {"likes": i, "shares": 2}}
+        for i, word in enumerate(("green", "black", "white"))
+    ]
+    path = put(tmp_path, "t.jsonl", jsonl_bytes(rows))
+    reading = files.read(path, words=PLAIN)
+    assert reading.columns.text == ("body",)
+    assert reading.corpus.metadata["counts.likes"].tolist() == [0, 1, 2]
+    told = files.read(path, words=PLAIN, text="counts")
+    assert told.corpus.vocabulary.tolist() == ["likes", "shares"]
+    words = [{"title": "the tea of the day", "counts": {f"word{i}": 1}} for i in range(5)]
+    path = put(tmp_path, "w.jsonl", jsonl_bytes(words))
+    assert files.read(path).columns.text == ("counts",)
+    assert files.read(path, text="title", words=PLAIN).columns.text == ("title",)
+
+
+def test_odd_counts_in_json_lines(tmp_path):
+    for odd in (-1, float("nan"), float("inf")):
+        path = put(tmp_path, "t.jsonl", jsonl_bytes([{"counts": {"tea": odd, "cup": 1}}]))
+        with pytest.raises(ValueError, match="finite numbers, none below zero"):
+            files.read(path)
+    path = put(tmp_path, "t.jsonl", jsonl_bytes([{"counts": {"tea": 1.5}}, {"x": 3}]))
+    reading = files.read(path)
+    assert {one.kind for one in reading.problems} == {"empty text", "fractional counts"}
+    with pytest.raises(ValueError, match="all counts are empty"):
+        files.read(put(tmp_path, "t.jsonl", jsonl_bytes([{"counts": {}}, {"counts": {}}])))
+
+
+def test_a_model_of_counts_takes_counts_and_texts(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "id": str(i),
+            "counts": dict(zip(rng.permutation(list("abcdef")).tolist(), [3, 1], strict=False)),
+        }
+        for i in range(30)
+    ]
+    rows = [row | {"counts": {2 * w: n for w, n in row["counts"].items()}} for row in rows]
+    path = put(tmp_path, "t.jsonl", jsonl_bytes(rows))
+    model = str(tmp_path / "m.gptm")
+    run = CliRunner().invoke
+    fit = run(app, ["fit", str(path), "-t", "2", "--max-iter", "3", "-o", model])
+    assert fit.exit_code == 0, fit.stderr
+    again = run(app, ["transform", model, str(path)])
+    assert again.exit_code == 0, again.stderr
+    put(tmp_path, "t.csv", b"id,body\nx,aa bb cc\ny,dd ee ff aa\n")
+    texts = run(app, ["transform", model, str(tmp_path / "t.csv")])
+    assert texts.exit_code == 0, texts.stderr
+    assert len(texts.stdout.splitlines()) == 3
+
+
+def test_counts_in_json_lines_go_to_blocks(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = put(tmp_path, "t.jsonl", jsonl_bytes(BAGS))
+    blocks = files.read_to_blocks(path, tmp_path / "blocks", n_jobs=1).corpus
+    whole = files.read(path).corpus
+    assert list(blocks.vocabulary) == list(whole.vocabulary)
+    assert (blocks.whole_block(0).counts != whole.counts).nnz == 0

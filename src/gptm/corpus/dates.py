@@ -3,6 +3,8 @@
 A column may mix forms. Its kind then names them all, as in "date:ISO8601|%B %d, %Y", and each cell is read by the first
 form that fits. Day/month and month/day are never mixed, since a cell would then be read by luck.
 
+A year of two digits is one from 1969 to 2068.
+
 What no form can express is put into plainer words first: 7th, UTC, and quarters such as 2012-Q3, which become their
 first day.
 """
@@ -25,6 +27,10 @@ _MONTH_FIRST = (
     "%m/%d/%Y %I:%M %p",
     "%m/%d/%Y %I:%M:%S %p",
     "%m/%d/%y",
+    "%m/%d/%y %H:%M",
+    "%m/%d/%y %H:%M:%S",
+    "%m/%d/%y %I:%M %p",
+    "%m/%d/%y %I:%M:%S %p",
 )
 _DAY_FIRST = tuple(form.replace("%m/%d", "%d/%m") for form in _MONTH_FIRST)
 _OTHER_ORDER = dict(zip(_MONTH_FIRST, _DAY_FIRST, strict=True)) | {"%d-%m-%Y": "%m-%d-%Y"}
@@ -37,6 +43,8 @@ _FORMS = (
     "%d.%m.%Y %H:%M",
     "%d.%m.%Y %H:%M:%S",
     "%d.%m.%y",
+    "%d.%m.%y %H:%M",
+    "%d.%m.%y %H:%M:%S",
     "%d-%m-%Y",
     "%m-%d-%Y",
     "%d %B %Y",
@@ -44,8 +52,11 @@ _FORMS = (
     "%d. %B %Y",
     "%d. %b %Y",
     "%d-%b-%Y",
+    "%d-%b-%y",
     "%B %d, %Y",
     "%b %d, %Y",
+    "%b %d, %Y %H:%M",
+    "%b %d, %Y %I:%M %p",
     "%B %d %Y",
     "%b %d %Y",
     "%A, %B %d, %Y",
@@ -112,11 +123,14 @@ def as_dates(cells: Sequence[Any], forms: str) -> pd.Series:
 
 
 def _parsed(values: pd.Series, forms: str) -> pd.Series:
+    """Each cell by the first form that fits it."""
     dates: pd.Series | None = None
     for form in forms.split("|"):
-        parsed = pd.to_datetime(values, format=form, errors="coerce", utc=True)
-        parsed = parsed.dt.tz_localize(None)
+        left = values if dates is None else values[dates.isna()]
+        parsed = pd.to_datetime(left, format=form, errors="coerce", utc=True).dt.tz_localize(None)
         dates = parsed if dates is None else dates.fillna(parsed)
+        if not dates.isna().any():
+            break
     assert dates is not None
     return dates
 

@@ -48,6 +48,10 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
     "not a number": ("taken for missing in a column of numbers", ""),
     "not a date": ("taken for missing in a column of dates", ""),
     "ambiguous dates": ("day/month or month/day", ""),
+    "two-digit years": (
+        "in the future; years of two digits are taken for 1969 to 2068",
+        "Write years with four digits.",
+    ),
     "dates and others": ("not dates in a column of dates, which was therefore read as text", ""),
     "repeated column": ("numbered", ""),
     "missing column": ("not in the file", ""),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm._basics.errors import Argument, ArgumentError, Message
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
 from gptm.corpus.cells import as_name, as_text, as_vector, is_missing, number_reader
@@ -190,8 +190,42 @@ def _dates(
         got = Message(Argument("kinds", {name: kind}), f" ({error})")
         raise ArgumentError("kinds", "must have a date format after 'date:'", got) from None
     odd = dates.isna().tolist()
+    present = [cell for cell in cells if not is_missing(cell)]
+    if present and all(odd):
+        raise _no_dates(name, form, present)
     _note_odd(name, "not a date", cells, odd, lines, log, _other_format(name, cells, odd))
+    if "%y" in form:
+        _note_future_years(name, cells, dates, lines, log)
     return np.asarray(dates.to_numpy())
+
+
+def _no_dates(name: str, form: str, present: Sequence[Any]) -> InputError:
+    """The error for a column of dates in which no cell is one."""
+    written = f" written {form}" if form else ""
+    what = f"column {name!r}: no cell is a date{written}; the first is {str(present[0])[:40]!r}. "
+    found = _other_format(name, present, [True] * len(present))
+    if found:
+        return InputError(what, found)
+    return InputError(
+        what,
+        "Say how they are written, for example ",
+        Argument("kinds", {name: "date:%d.%m.%Y %H:%M"}),
+        ", or read them as names: ",
+        Argument("kinds", {name: "category"}),
+        ".",
+    )
+
+
+def _note_future_years(
+    name: str, cells: Sequence[Any], dates: pd.Series, lines: Sequence[int], log: ProblemLog
+) -> None:
+    """Note years of two digits that may belong to the last century: few documents are from the future."""
+    latest = pd.Timestamp.now() + pd.DateOffset(years=1)
+    for row in np.flatnonzero((dates > latest).to_numpy()).tolist():
+        detail = (
+            f"column {name!r} holds {str(cells[row]).strip()!r}, read as {dates.iloc[row].year}"
+        )
+        log.add("two-digit years", lines[row], detail)
 
 
 # Where no cell is a number, another kind would not help.

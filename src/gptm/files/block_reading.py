@@ -43,7 +43,7 @@ from gptm.corpus.words_report import WordsReport, removed
 from gptm.files.formats import COUNTS, FilePath, find_format, open_source
 from gptm.files.matrices import read_vocabulary
 from gptm.files.plan import Plan, make_plan
-from gptm.files.reader import read, sampled, source_name
+from gptm.files.reader import holds_bags, read, sampled, source_name
 from gptm.files.rows import Row
 from gptm.files.streams import Progress
 from gptm.files.table import CellTable
@@ -142,18 +142,17 @@ def read_to_blocks(
         raise InputError("expected at least one file to read; got none.")
     target = Path(folder)
     prepare_folder(target, overwrite)
-    settings = {"format": format, "encoding": encoding}
-    if find_format(names[0], format) in COUNTS:
+    settings: dict[str, Any] = {"format": format, "encoding": encoding}
+    columns = {"text": text, "id": id, "kinds": kinds}
+    if find_format(names[0], format) in COUNTS or holds_bags(names[0], **settings, **columns):
         result = _counts_to_blocks(
             names,
             target,
             block_documents,
-            text=text,
-            id=id,
-            kinds=kinds,
             vocabulary=vocabulary,
             words=words,
             strict=strict,
+            **columns,
             **settings,
         )
         return replace(result, seconds=time.perf_counter() - started)
@@ -251,7 +250,11 @@ class _Reading:
             log = ProblemLog(self.strict, name=source_name(name))
             self.logs.append(log)
             with open_source(name, log=log, progress=progress, **settings) as source:
-                sample, chunks = sampled(source, log)
+                sample, chunks, bags = sampled(source, log, text, kinds)
+                if bags:
+                    raise InputError(
+                        f"{log.name} holds counts of words. Read it from a file, and alone."
+                    )
                 if plan is None:
                     plan = self.plan = make_plan(sample, text, id, kinds)
                     self.format = source.format

@@ -52,7 +52,7 @@ def read_count_file(
             counts = _documents_first(load(source), len(words), origin, source.name)
             lines = list(range(1, counts.shape[0] + 1))
         source.report()
-    return _checked(counts, lines, log), words, lines
+    return checked_counts(counts, lines, log), words, lines
 
 
 def read_vocabulary(path: FilePath, given: Any, encoding: str = "utf-8") -> np.ndarray:
@@ -212,7 +212,7 @@ def _ldac(lines: Lines, V: int, origin: str, log: ProblemLog) -> tuple[csr_matri
     return counts, kept
 
 
-def _checked(counts: csr_matrix, lines: list[int], log: ProblemLog) -> csr_matrix:
+def checked_counts(counts: csr_matrix, lines: list[int], log: ProblemLog) -> csr_matrix:
     """Counts without zeros and repetitions, as whole numbers where they are."""
     if counts.shape[0] == 0:
         raise ValueError("the file holds no documents.")

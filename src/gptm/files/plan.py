@@ -9,9 +9,11 @@ from gptm.corpus.cells import as_text, is_missing
 from gptm.corpus.kinds import LONG_STRINGS, ColumnKind, check_kinds, guess_kind
 from gptm.corpus.problems import ProblemLog
 from gptm.files.guess_text import guess_text, texts_among
-from gptm.files.rows import Row
+from gptm.files.rows import BAG, Row
 from gptm.files.table import CellTable
 from gptm.files.table_columns import listed, named, unknown_column
+
+BAG_REASON = "counts of words"
 
 
 @dataclass
@@ -70,16 +72,24 @@ def make_plan(
     more: bool = False,
     new: bool = False,
     trained_text: Sequence[str] | None = None,
+    bags: bool = False,
 ) -> Plan:
-    """A plan by the first rows; with `more` columns to come from another file, or for `new` documents."""
+    """A plan by the first rows; with `more` columns to come from another file, or for `new` documents.
+
+    Rows that are `bags` have counts in the place of a text.
+    """
     plan = Plan(dict(kinds or {}), id, new=new)
     order = plan.order = list(dict.fromkeys(name for _, cells in sample for name in cells))
     if id is not None and id not in order and not more:
         raise unknown_column(id, order, "id")
     first = {name: [cells.get(name) for _, cells in sample] for name in order}
-    if text is None and trained_text is not None:
-        text = _text_as_trained(plan, trained_text, first)
-    _settle_text(plan, text, first)
+    if bags:
+        plan.text = (BAG,)
+        plan.settled.append(ColumnKind(BAG, "text", BAG_REASON))
+    else:
+        if text is None and trained_text is not None:
+            text = _text_as_trained(plan, trained_text, first)
+        _settle_text(plan, text, first)
     for name in order:
         if name in plan.text:
             continue

@@ -13,10 +13,17 @@ from gptm.corpus.problems import DataProblem, ProblemLog
 from gptm.corpus.words import Counting, Words
 from gptm.corpus.words_report import WordsReport
 from gptm.files.attach import attach
+from gptm.files.bags import BagCounting, are_bags, flat_chunks, flat_rows, has_bags
 from gptm.files.formats import COUNTS, FilePath, Source, find_format, open_source
-from gptm.files.matrices import match_words, read_count_file, read_vocabulary, select_words
-from gptm.files.plan import Plan, make_plan
-from gptm.files.rows import Row
+from gptm.files.matrices import (
+    checked_counts,
+    match_words,
+    read_count_file,
+    read_vocabulary,
+    select_words,
+)
+from gptm.files.plan import BAG_REASON, Plan, make_plan
+from gptm.files.rows import BAG, Row
 from gptm.files.streams import Progress
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns
@@ -145,10 +152,15 @@ def read(
     fixed = None if vocabulary is None else read_vocabulary(path, vocabulary, encoding)
     counting = Counting(words or Words(), fixed)
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
-        sample, chunks = sampled(source, log)
-        plan = make_plan(sample, text, id, kinds, more=metadata is not None)
+        sample, chunks, bags = sampled(source, log, text, kinds)
+        plan = make_plan(sample, text, id, kinds, more=metadata is not None, bags=bags)
         del sample
-        counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
+        if bags:
+            counted = _count_bags(source, chunks, plan, words, log)
+            if fixed is not None:
+                _match(counted, fixed)
+        else:
+            counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
     return _finish(counted, plan, metadata, encoding, log)
 
 
@@ -206,22 +218,25 @@ def read_documents(
     log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
         counts = _count_file(path, format, file_vocabulary, encoding, None, log, progress)
-        counts.counts, counts.vocabulary, counts.report = match_words(
-            counts.counts, counts.vocabulary, vocabulary
-        )
-        counts.words = words
+        _match(counts, vocabulary, words)
         return _finish(
             counts, Plan(given=dict(kinds or {}), id=id, new=True), metadata, encoding, log
         )
     counting = Counting(words, vocabulary)
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
-        sample, chunks = sampled(source, log)
+        sample, chunks, bags = sampled(source, log, text, kinds)
         if trained_text is not None and source.format in ("lines", "folder"):
             trained_text = ["text"]  # names of files may look like text too
         more = metadata is not None
-        plan = make_plan(sample, text, id, kinds, more=more, new=True, trained_text=trained_text)
+        plan = make_plan(
+            sample, text, id, kinds, more=more, new=True, trained_text=trained_text, bags=bags
+        )
         del sample
-        counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
+        if bags:
+            counted = _count_bags(source, chunks, plan, None, log)
+            _match(counted, vocabulary, words)
+        else:
+            counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
     return _finish(counted, plan, metadata, encoding, log)
 
 
@@ -253,12 +268,20 @@ def sniff(
         return Columns((), format_of_file)
     log = ProblemLog(name=source_name(path))
     with open_source(path, format=format, encoding=encoding, log=log) as source:
-        sample, _ = sampled(source, log)
-        plan = make_plan(sample, text, id, kinds)
+        sample, _, bags = sampled(source, log, text, kinds)
+        plan = make_plan(sample, text, id, kinds, bags=bags)
         table = CellTable(plan.left_out)
         table.add(sample)
         columns = table.finish(plan.given, log, plan.settled)[2]
         return Columns(plan.in_order(columns), source.format)
+
+
+def holds_bags(path: FilePath, **settings: Any) -> bool:
+    """Whether a file is a table whose rows hold counts of words; `settings` are those of `sniff`."""
+    if str(path) == "-" or find_format(path, settings.get("format")) not in ("jsonl", ""):
+        return False
+    columns = sniff(path, **settings)
+    return BAG in columns.text and columns[BAG].why == BAG_REASON
 
 
 @dataclass
@@ -293,6 +316,34 @@ def _count_file(
     table = CellTable()
     table.add([(line, {}) for line in lines])
     return _Counted(format_of_file, counts, names, report, asked or Words(None), table)
+
+
+def _match(
+    counted: _Counted, vocabulary: Sequence[str] | np.ndarray, words: Words | None = None
+) -> None:
+    """Bring counts into the order of another vocabulary; `words` are the settings that it came from."""
+    counted.counts, counted.vocabulary, counted.report = match_words(
+        counted.counts, counted.vocabulary, vocabulary
+    )
+    counted.words = words or counted.words
+
+
+def _count_bags(
+    source: Source, chunks: Iterator[list[Row]], plan: Plan, words: Words | None, log: ProblemLog
+) -> _Counted:
+    """One pass over rows that hold counts; words are removed only where somebody asks for it."""
+    table, counting = CellTable(plan.left_out), BagCounting()
+    for chunk in chunks:
+        counting.add(chunk, log)
+        table.add(chunk)
+        source.report()
+    counts, names = counting.finish()
+    if not len(names):
+        raise InputError(f"{log.name}: all counts are empty.")
+    counts = checked_counts(counts, table.lines, log)
+    asked = None if words == Words() else words
+    counts, names, report = select_words(counts, names, asked)
+    return _Counted(source.format, counts, names, report, asked or Words(None), table)
 
 
 def _count_rows(
@@ -347,7 +398,8 @@ def _finish(
     """Join the table of metadata if there is one, type the columns, put all together."""
     side = ProblemLog(log.strict, name="" if metadata is None else source_name(metadata))
     if metadata is not None:
-        attach(counted.table, metadata, plan, encoding, side)
+        file_names = log.names if counted.format == "folder" else ()
+        attach(counted.table, metadata, plan, encoding, side, file_names)
     plan.check(counted.table, log)
     frame, ids, columns = counted.table.finish(plan.given, log, plan.settled)
     log.check(side)
@@ -365,8 +417,13 @@ def _finish(
     return ReadResult(corpus, counted.texts, ordered, noted, counted.report, counted.words)
 
 
-def sampled(source: Source, log: ProblemLog) -> tuple[list[Row], Iterator[list[Row]]]:
-    """The first rows, to guess by, and all rows in chunks, these included."""
+def sampled(
+    source: Source,
+    log: ProblemLog,
+    text: str | Sequence[str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> tuple[list[Row], Iterator[list[Row]], bool]:
+    """The first rows, to guess by, all rows in chunks, these included, and whether they hold counts and no texts."""
     chunks = _chunks(source.rows)
     sample = next(chunks, None)
     if sample is None:
@@ -378,7 +435,10 @@ def sampled(source: Source, log: ProblemLog) -> tuple[list[Row], Iterator[list[R
         }.get(source.format, "one row per document")
         noted = [Message("\n", problem.said) for problem in log.problems()]
         raise InputError(f"{log.name} holds no documents; expected {expected}.", *noted)
-    return sample, chain([sample], chunks)
+    named = text is not None or "text" in (kinds or {}).values()
+    if has_bags(sample) if text == BAG else are_bags(sample) and not named:
+        return sample, chain([sample], chunks), True
+    return flat_rows(sample), flat_chunks(chain([sample], chunks)), False
 
 
 def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:

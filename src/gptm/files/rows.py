@@ -16,6 +16,7 @@ from gptm.files.table_columns import shown
 
 Row = tuple[int, dict[str, Any]]  # number of its line, and its cells by name
 
+BAG = "counts"  # the name of an object from words to numbers
 MOST_COLUMNS = 10_000
 _LONGEST = 1 << 25  # characters of one row; beyond, a quote was surely left open
 _NO_LIMIT = 2**31 - 1
@@ -248,7 +249,10 @@ def _distinct(header: list[str], log: ProblemLog) -> list[str]:
 
 
 def json_rows(lines: Lines, log: ProblemLog) -> Iterator[Row]:
-    """Rows of JSON lines, or of one JSON array of objects; objects inside objects become columns "a.b"."""
+    """Rows of JSON lines, or of one JSON array of objects; objects inside objects become columns "a.b".
+
+    Only "counts" stays one object: what it holds is for the reader to say.
+    """
     first = next((line for line in lines if line.strip()), None)
     if first is None:
         return
@@ -298,9 +302,23 @@ def _array_rows(first: str, lines: Lines, log: ProblemLog) -> Iterator[Row]:
 
 def _object_row(value: Any, number: int, log: ProblemLog) -> Iterator[Row]:
     if isinstance(value, dict):
-        yield number, flat(value)
+        bag = {BAG: value[BAG]} if is_bag(value.get(BAG)) else {}
+        yield number, flat({n: v for n, v in value.items() if n not in bag}) | bag
     else:
         log.add("broken line", number, f"expected an object {{...}}, got {type(value).__name__}")
+
+
+def is_bag(value: Any) -> bool:
+    """Whether a value is an object from words to numbers.
+
+    Examples
+    --------
+    >>> is_bag({"tea": 2}), is_bag({"tea": "two"}), is_bag({}), is_bag([2])
+    (True, False, True, False)
+    """
+    return isinstance(value, dict) and all(
+        isinstance(count, int | float) and not isinstance(count, bool) for count in value.values()
+    )
 
 
 def flat(cells: dict[str, Any], prefix: str = "") -> dict[str, Any]:
