@@ -481,7 +481,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         DataFrame
             Columns term, topic ("all", or a topic's number), topic_name if topics have names, share, low, high. The
             last term is "unexplained": the documents' own variation. A share is the posterior mean of
-            Cov(term, kernel) / Var(logits), low and high are its quantiles. The shares of one topic sum to one.
+            Cov(term, kernel) / Var(logits), low and high are the ends of its band. The shares of one topic sum to one.
             Correlated terms divide what they explain between
             them; a term that works against the others may have a negative share.
 
@@ -544,8 +544,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Notes
         -----
-        Values are means over draws of the posterior, and bands are quantiles. Topics, documents and covariances vary
-        from draw to draw; the kernel's length-scales and weights stay at their estimates. For a model that was fitted
+        Values are means over draws of the posterior. Bands are their quantiles, made wider where the draws are worth
+        few independent ones. Topics, documents and covariances vary from draw to draw; the kernel's length-scales and
+        weights stay at their estimates. For a model that was fitted
         without draws ("variational", "map"), the first call runs a short chain that starts at the fit.
         The shares of a merged topic are the sums of its parts' shares in each draw. Its contrast is the mean of their
         contrasts, weighted by their shares over all training documents.

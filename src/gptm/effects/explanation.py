@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from gptm._basics.types import Array
+from gptm.effects.bands import Band
 from gptm.fitted import Draws, Origin, Part
 from gptm.inference.contrasts import contrasts
 from gptm.inference.sampling.kept import turned
@@ -25,20 +26,6 @@ _OTHERS = 16  # residuals of other documents that each is compared with
 _LIKE_OTHERS = 50.0  # documents whose weight the belief has that a place leaves nothing
 _ROUNDING = 1e-9
 _SEED = 0
-
-
-class Band(NamedTuple):
-    """(n, K) each: the posterior mean, and quantiles."""
-
-    mean: Array
-    low: Array
-    high: Array
-
-    @classmethod
-    def of(cls, values: Array, level: float) -> "Band":
-        """Of draws, which are the first axis."""
-        tail = 0.5 * (1.0 - level)
-        return cls(values.mean(0), *np.quantile(values, [tail, 1.0 - tail], axis=0))
 
 
 class Effect(NamedTuple):
@@ -82,7 +69,7 @@ class Explanation:
         own = np.einsum("kp,spq,kq->sk", self.T, self.draws.S, self.T)
         parts = np.stack([*covariances, own], axis=1)  # (draws, terms + 1, K)
         parts = np.concatenate([parts, parts.sum(2, keepdims=True)], axis=2)
-        return Band.of(parts / parts.sum(1, keepdims=True), level)
+        return self._band(parts / parts.sum(1, keepdims=True), level, (0.0, 1.0))
 
     def effect(
         self,
@@ -104,7 +91,13 @@ class Explanation:
         values = self._at_documents(term, everywhere) if places is None else self._at(term, places)
         contrast = self._topics(values - self._average(term))
         share = self._shares(term, places, values)
-        return Effect(Band.of(compared(contrast), level), Band.of(compared(share), level))
+        limits = (0.0, 1.0) if versus is None else (-1.0, 1.0)
+        return Effect(
+            self._band(compared(contrast), level), self._band(compared(share), level, limits)
+        )
+
+    def _band(self, values: Array, level: float, limits: tuple[float, float] | None = None) -> Band:
+        return Band.of(values, level, self.draws.chain, limits)
 
     def _topics(self, X: Array) -> Array:
         """From contrasts to topics, relative to their mean; a merged topic has the mean of its parts."""
