@@ -522,6 +522,7 @@ def test_a_model_may_replace_a_model(csv, fitted, tmp_path):
 WITH_TABLES = {
     "topics": ["topics", "{model}"],
     "effects": ["effects", "{model}"],
+    "estimate": ["estimate", "{model}", "--formula", "~ source"],
     "transform": ["transform", "{model}", "{csv}"],
     "evaluate": ["evaluate", "{csv}"],
     "search": ["search", "{csv}"],

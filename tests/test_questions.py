@@ -1,6 +1,7 @@
 """Questions after the fit: regressions of topics' shares on columns, checked against closed forms, naive versions and
 statsmodels."""
 
+import json
 import warnings
 
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 from scipy.interpolate import BSpline
 from scipy.special import softmax
 from scipy.stats import t as student
+from typer.testing import CliRunner
 
 import gptm
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
+from gptm.cli.app import app
 from gptm.effects.formula_design import make_design
 from gptm.effects.share_regression import dependent_columns, pool_regressions
 from gptm.inference.contrasts import contrasts
@@ -645,6 +648,107 @@ def test_wrong_splits(frame):
         gptm.split_sample_effects(base, texts, "~ treatment")
     with pytest.raises(ValueError, match="cluster must be a column"):
         gptm.split_sample_effects(base, texts, "~ treated", cluster="writer")
+
+
+# On the command line
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    subjects = ["tea cup leaf pot", "army navy war ship"]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "side": np.where(np.arange(80) % 2, "Smith, John", "Lee"),
+            "year": 1990 + np.arange(80) // 4,
+        }
+    )
+    for name in ("train", "new"):
+        texts = [
+            " ".join(rng.choice(subjects[int(rng.random() < 0.2 + 0.6 * (i % 2))].split(), 12))
+            for i in range(80)
+        ]
+        frame.assign(text=texts).to_csv(folder / f"{name}.csv", index=False)
+    fit = ["fit", folder / "train.csv", "-t", "2", "-k", "none", "-q", "-o", folder / "m.gptm"]
+    assert command(*fit).exit_code == 0
+    return folder
+
+
+def command(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def table_of(*arguments):
+    result = command("estimate", *arguments, "--json", "-q")
+    assert result.exit_code == 0, result.stderr
+    return pd.DataFrame(json.loads(result.stdout))
+
+
+def test_the_command_gives_the_same_table(files):
+    model = gptm.load(files / "m.gptm")
+    frame = pd.read_csv(files / "train.csv")
+    effects = model.estimate_effects("~ side * year", frame)
+    for file in ([], [files / "train.csv"]):
+        table = table_of(files / "m.gptm", *file, "-f", "~ side * year")
+        np.testing.assert_allclose(table["estimate"], effects.table["estimate"], rtol=1e-9)
+        assert table["term"].tolist() == effects.table["term"].tolist()
+    shares = table_of(
+        files / "m.gptm",
+        "-f",
+        "~ side * year",
+        "--at",
+        "side=Smith, John",
+        "--points",
+        3,
+        "--predict",
+        "year",
+    )
+    expected = effects.predict("year", at={"side": "Smith, John"}, n_points=3)
+    np.testing.assert_allclose(shares["share_high"], expected["share_high"], rtol=1e-9)
+    marginal = table_of(files / "m.gptm", "-f", "~ side * year", "--marginal", "--topic", 1)
+    assert marginal["column"].tolist() == ["side", "year"]
+    by_year = table_of(files / "m.gptm", "-f", "~ side", "--cluster", "year", "--level", 0.5)
+    clustered = model.estimate_effects("~ side", frame, cluster="year", level=0.5).table
+    np.testing.assert_allclose(by_year["high"], clustered["high"], rtol=1e-9)
+
+
+def test_the_command_measures_new_documents(files):
+    model = gptm.load(files / "m.gptm")
+    frame = pd.read_csv(files / "new.csv")
+    new = Corpus.from_texts(frame["text"], frame[["side"]], vocabulary=model.feature_names_in_)
+    expected = model.estimate_effects("~ side", new=new).table
+    table = table_of(files / "m.gptm", files / "new.csv", "--new", "-f", "~ side")
+    np.testing.assert_allclose(table["std_error"], expected["std_error"], rtol=1e-6)
+    result = command("estimate", files / "m.gptm", files / "new.csv", "-f", "~ side")
+    assert result.exit_code == 1
+    assert "training documents" in result.stderr
+
+
+def test_the_command_writes_a_file(files):
+    result = command("estimate", files / "m.gptm", "-f", "~ side", "-o", files / "out.csv")
+    assert "shares of topics ~ side: 80 documents" in result.stderr
+    assert pd.read_csv(files / "out.csv").columns.tolist() == [
+        "topic", "term", "estimate", "std_error", "low", "high", "p_value",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-f", "~ sid"], "--formula must name columns"),
+        (["-f", "~ side", "--cluster", "x"], "--cluster must be a column"),
+        (["-f", "~ side", "--new"], "--new expects a FILE"),
+        (["-f", "~ side", "--marginal", "--predict", "side"], "Choose one"),
+        (["-f", "~ side", "--predict", "year"], "--predict must name columns of the formula"),
+        (["-f", "~ side", "--at", "side=Lea"], "--at must have levels of 'side'"),
+        (["-f", "~ side", "--level", "1"], "--level expects"),
+    ],
+)
+def test_mistakes_on_the_command_line(files, arguments, message):
+    result = command("estimate", files / "m.gptm", *arguments)
+    assert result.exit_code != 0
+    assert message in result.stderr
 
 
 # Plots

@@ -13,6 +13,7 @@ from gptm._basics.version import VERSION
 from gptm.cli import corpus_command as corpus
 from gptm.cli import demo_command as demo
 from gptm.cli import effects_command as effects
+from gptm.cli import estimate_command as estimate
 from gptm.cli import fit_command as fit
 from gptm.cli import model_commands as ask
 from gptm.cli import report_command as report
@@ -159,6 +160,7 @@ _add("topics", ask.topics)
 _add("transform", documents.transform)
 _add("evaluate", score.evaluate)
 _add("effects", effects.effects)
+_add("estimate", estimate.estimate)
 _add("search", score.search)
 _add("report", report.report)
 _add("info", ask.info)

@@ -55,7 +55,7 @@ def effects(
     """
     if not 0 < level < 1:
         raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
-    places, against = _places("--at", at), _places("--versus", versus)
+    places, against = typed_places("--at", at), typed_places("--versus", versus)
     check_table(output, inputs=[model])
     with model_file(model) as path:
         from gptm.model import load
@@ -86,7 +86,7 @@ def effects(
     table = pd.concat(tables, ignore_index=True)
     if write_table(session, table, output):
         return
-    session.answer(table, lambda: _print_frame(table))
+    session.answer(table, lambda: print_frame(table))
     session.say(f"\n{_DIFFERENCE if against else _MEANING}")
 
 
@@ -117,7 +117,7 @@ def _chosen(kernel_terms: list[Term], term: str | None, named: list[str]) -> lis
     return fitting
 
 
-def _places(option: str, given: list[str] | None) -> dict[str, list[str]]:
+def typed_places(option: str, given: list[str] | None) -> dict[str, list[str]]:
     """Values by column, as they were written, commas and all."""
     places: dict[str, list[str]] = {}
     for text in given or []:
@@ -141,7 +141,7 @@ def _values(
         if name in term.dates or (levels is None and kind.startswith("date")):
             values[name] = _dates(option, name, texts, kind)
             continue
-        written = [value for text in texts for value in _listed(text, text in (levels or ()))]
+        written = [value for text in texts for value in listed_values(text, text in (levels or ()))]
         if levels is None and kind != "category":
             values[name] = [_number_or_text(value) for value in written]
             odd = [value for value in values[name] if isinstance(value, str)]
@@ -162,7 +162,9 @@ def _dates(option: str, name: str, texts: list[str], kind: str) -> list[Any]:
     every = "|".join([*forms, ISO])
     whole = as_dates(texts, every).notna()
     written = [
-        value for text, date in zip(texts, whole, strict=True) for value in _listed(text, date)
+        value
+        for text, date in zip(texts, whole, strict=True)
+        for value in listed_values(text, date)
     ]
     dates = as_dates(written, every)
     odd = [text for text, date in zip(written, dates, strict=True) if date != date]
@@ -174,7 +176,7 @@ def _dates(option: str, name: str, texts: list[str], kind: str) -> list[Any]:
     return list(dates)
 
 
-def _listed(values: str, whole: bool) -> list[str]:
+def listed_values(values: str, whole: bool) -> list[str]:
     """The values between commas, unless all of it is one, as a name 'Smith, John' or a date 'March 3, 1999' is."""
     return [values] if whole else [value.strip() for value in values.split(",")]
 
@@ -188,7 +190,7 @@ def _number_or_text(text: str) -> Any:
     return text
 
 
-def _print_frame(frame: Any) -> None:
+def print_frame(frame: Any) -> None:
     numbers = [name for name in frame if frame[name].dtype.kind in "if"]
     shown = {name: _days(frame[name]) for name in frame}
     rows = list(zip(*(map(_cell, shown[name]) for name in frame), strict=True))

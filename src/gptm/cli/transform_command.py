@@ -51,7 +51,7 @@ def transform(
         from gptm.storage import read_header
 
         fitted, header = load(path), read_header(path)
-    reading = _read(session, fitted, header, file, file_options.settings())
+    reading = read_new(session, fitted, header, file, file_options.settings())
     tell_problems(session, reading, but=("missing column",) if missing_columns == "error" else ())
     _say_unknown(session, reading.report)
     _warn_unseen(session, fitted, reading.corpus.metadata)
@@ -72,7 +72,7 @@ def transform(
         sys.stdout.flush()
 
 
-def _read(
+def read_new(
     session: Session,
     fitted: "GPTM",
     header: dict[str, Any],

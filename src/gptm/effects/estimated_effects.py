@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm._basics.errors import ArgumentError, InputError
+from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm._basics.validation import check_level, check_number
@@ -179,8 +179,11 @@ class EstimatedEffects:
         sizes = [len(some) for some in values.values()]
         if np.prod(sizes, dtype=float) > _MOST_SETTINGS:
             raise InputError(
-                f"{' x '.join(map(str, sizes))} settings are more than {_MOST_SETTINGS:,}. Name fewer values in at=, "
-                "or set n_points=."
+                f"{' x '.join(map(str, sizes))} settings are more than {_MOST_SETTINGS:,}. Name fewer values in ",
+                Argument("at"),
+                ", or fewer points in ",
+                Argument("n_points"),
+                ".",
             )
         grids = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij")
         positions = [grid.ravel() for grid in grids]
@@ -242,7 +245,9 @@ class EstimatedEffects:
     def _places(self, topics: pd.Series) -> pd.Series:
         return topics.map({topic: place for place, topic in enumerate(self.topics)})
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """Formula, documents, draws and bands in a line."""
         by = "" if self.n_clusters is None else f", {self.n_clusters:,} clusters"
         return (
             f"shares of topics {self.formula}: {self.n_documents:,} documents{by}, {self.n_draws} draws, "
@@ -253,10 +258,10 @@ class EstimatedEffects:
         table = self.table
         text = table.head(_SHOWN).to_string(index=False, float_format=lambda x: f"{x:.4g}")
         more = f"... {len(table) - _SHOWN} more rows in table" if len(table) > _SHOWN else ""
-        return "\n".join(filter(None, [self._title(), self.note, text, more]))
+        return "\n".join(filter(None, [self.title, self.note, text, more]))
 
     def _repr_html_(self) -> str:
-        above = "".join(f"<p>{escape(text)}</p>" for text in (self._title(), self.note) if text)
+        above = "".join(f"<p>{escape(text)}</p>" for text in (self.title, self.note) if text)
         table = self.table.to_html(index=False, max_rows=_SHOWN, float_format=lambda x: f"{x:.4g}")
         return above + table
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm._basics.errors import ArgumentError, InputError
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.prose import listed
 from gptm._basics.validation import check_choice, check_level
 from gptm._basics.warnings import warn
@@ -92,7 +92,10 @@ def _warn_exact(effects: EstimatedEffects) -> None:
     ]
     if without:
         some = listed(without[:10]) + (" and others" if len(without) > 10 else "")
-        warn(
+        message = Message(
             f"{some} rest on a single document each, so they have no robust standard error. Leave these documents out, "
-            "join levels, or pass errors='classical', which takes the spread of documents to be the same everywhere."
+            "join levels, or pass ",
+            Argument("errors", "classical"),
+            ", which takes the spread of documents to be the same everywhere.",
         )
+        warn(message)
