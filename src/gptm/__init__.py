@@ -11,7 +11,7 @@ from gptm._basics.version import VERSION
 if TYPE_CHECKING:
     from gptm import corpus, files, kernels, metrics, plots, report
     from gptm.corpus import Corpus, open_corpus
-    from gptm.findings import check_residuals
+    from gptm.findings import check_residuals, stability
     from gptm.model import CTM, GPTM, load
     from gptm.questions import split_sample_effects, topics_over_time
     from gptm.selection import align, compare, cross_validate, search_components
@@ -36,6 +36,7 @@ __all__ = [
     "report",
     "search_components",
     "split_sample_effects",
+    "stability",
     "topics_over_time",
 ]
 
@@ -51,6 +52,7 @@ _HOMES = {
     "open_corpus": "gptm.corpus",
     "search_components": "gptm.selection",
     "split_sample_effects": "gptm.questions",
+    "stability": "gptm.findings",
     "topics_over_time": "gptm.questions",
 }
 _MODULES = ("corpus", "files", "kernels", "metrics", "plots", "report")

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.types import Array
 from gptm._basics.validation import check_level, check_number
 from gptm.effects.column_values import distinct_settings, read_settings, warn_unseen
 from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
 from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
+from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Placement
 from gptm.tables import named_topics, topic_numbers
 
@@ -79,7 +81,7 @@ def effects_table(
     check_level(level)
     check_number("n_points", n_points, least=1, integer=True)
     assert fitted.kernel is not None
-    number = _term_number(fitted.kernel, term)
+    number = term_number(fitted.kernel, term)
     label = term_labels(fitted.kernel)[number]
     topics = range(fitted.K) if topic is None else topic_numbers(fitted, topic)
     explanation = _explanation(fitted)
@@ -96,6 +98,20 @@ def effects_table(
             table[f"{name}_high"] = band.high[:, k]
         tables.append(table)
     return named_topics(pd.concat(tables, ignore_index=True), fitted)
+
+
+def term_settings(fitted: Fitted, term: int, n_points: int) -> pd.DataFrame | None:
+    """Values of a term's columns along which to show its effect; None if there are none, as for links."""
+    return terms_of(fitted.bound)[term].settings(n_points)
+
+
+def share_draws(fitted: Fitted, term: int, settings: pd.DataFrame) -> Array:
+    """(draws, n, K) shares of the topics at settings of a term, draw by draw."""
+    explanation = _explanation(fitted)
+    bound = explanation.bounds[term]
+    new = bound.read(Documents(len(settings), settings))
+    places = bound.place(new, joint=len(settings) <= MANY)
+    return explanation.share_draws(term, places)
 
 
 class _Question(NamedTuple):
@@ -137,7 +153,8 @@ def _explanation(fitted: Fitted) -> Explanation:
     return Explanation(fitted.bound, draws, fitted.origin)
 
 
-def _term_number(kernel: Kernel, term: str | int | None) -> int:
+def term_number(kernel: Kernel, term: str | int | None) -> int:
+    """The position of a term, given by its label, its number or a column that it alone reads."""
     labels = term_labels(kernel)
     if term is None and len(labels) == 1:
         return 0

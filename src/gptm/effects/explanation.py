@@ -99,6 +99,10 @@ class Explanation:
     def _band(self, values: Array, level: float, limits: tuple[float, float] | None = None) -> Band:
         return Band.of(values, level, self.draws.chain, limits)
 
+    def share_draws(self, term: int, places: Placement) -> Array:
+        """(draws, n, K) mean proportions of documents at the places, all else as it is."""
+        return self._shares(term, places, self._at(term, places))
+
     def _topics(self, X: Array) -> Array:
         """From contrasts to topics, relative to their mean; a merged topic has the mean of its parts."""
         return np.asarray(X @ self.T.T)

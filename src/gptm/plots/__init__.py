@@ -18,6 +18,7 @@ from gptm.plots.document_map import plot_documents
 from gptm.plots.effect_plots import plot_effects, plot_topics_over_time
 from gptm.plots.estimate_plots import plot_estimates
 from gptm.plots.fit_plots import plot_bound, plot_components
+from gptm.plots.stability_plot import plot_stability
 from gptm.plots.variance import plot_variance_explained
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "plot_effects",
     "plot_estimates",
     "plot_hierarchy",
+    "plot_stability",
     "plot_topic_correlations",
     "plot_topics_over_time",
     "plot_variance_explained",

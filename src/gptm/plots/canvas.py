@@ -35,6 +35,15 @@ def new_panels(size: tuple[float, float], heights: Sequence[float]) -> list[Any]
     return list(_pyplot().subplots(len(heights), figsize=size, **options)[1])
 
 
+def side_by_side(size: tuple[float, float], widths: Sequence[float]) -> list[Any]:
+    """New axes beside each other."""
+    return list(
+        _pyplot().subplots(
+            1, len(widths), figsize=size, width_ratios=list(widths), layout="constrained"
+        )[1]
+    )
+
+
 def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt

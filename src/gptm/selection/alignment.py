@@ -107,13 +107,13 @@ def align(a: GPTM, b: GPTM, *, threshold: float = 0.4) -> Alignment:
         raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
     first, second = a.fitted_, b.fitted_
     columns = _common_words(first, second)
-    overlap = _overlaps(first.components[:, columns[0]], second.components[:, columns[1]])
+    overlap = overlaps(first.components[:, columns[0]], second.components[:, columns[1]])
     rows = _rows(overlap, threshold)
     table = pd.DataFrame(rows, columns=["status", "a", "b", "overlap"])
     table = table.astype({"a": "Int64", "b": "Int64"})
     for side, model, number in (("a", a, table["a"]), ("b", b, table["b"])):
         shares = topic_shares(model.doc_topics_)
-        labels = _labels(model.fitted_)
+        labels = topic_labels_of(model.fitted_)
         table[f"share_{side}"] = [np.nan if pd.isna(k) else shares[k] for k in number]
         table[f"topic_{side}"] = ["" if pd.isna(k) else labels[k] for k in number]
     named = pd.DataFrame(
@@ -147,15 +147,20 @@ def _common_words(a: Fitted, b: Fitted) -> tuple[np.ndarray, np.ndarray]:
     return left, right
 
 
-def _overlaps(a: Array, b: Array) -> Array:
+def overlaps(a: Array, b: Array) -> Array:
     """(topics of a, topics of b) sums of the smaller probabilities, on the words that both have."""
     a, b = (beta / np.maximum(beta.sum(1, keepdims=True), 1e-300) for beta in (a, b))
     return np.array([np.minimum(row, b).sum(1) for row in a])
 
 
-def _rows(overlap: Array, threshold: float) -> list[tuple[Any, ...]]:
+def best_pairs(overlap: Array) -> list[tuple[int, int]]:
+    """Each topic with at most one other, such that all overlaps together are as large as they can be."""
     left, right = linear_sum_assignment(overlap, maximize=True)
-    pairs = [(i, j) for i, j in zip(left, right, strict=True) if overlap[i, j] >= threshold]
+    return [(int(i), int(j)) for i, j in zip(left, right, strict=True)]
+
+
+def _rows(overlap: Array, threshold: float) -> list[tuple[Any, ...]]:
+    pairs = [pair for pair in best_pairs(overlap) if overlap[pair] >= threshold]
     pairs.sort(key=lambda pair: -overlap[pair])
     lost = sorted(set(range(overlap.shape[0])) - {i for i, _ in pairs})
     new = sorted(set(range(overlap.shape[1])) - {j for _, j in pairs})
@@ -166,7 +171,8 @@ def _rows(overlap: Array, threshold: float) -> list[tuple[Any, ...]]:
     ]
 
 
-def _labels(fitted: Fitted) -> list[str]:
+def topic_labels_of(fitted: Fitted) -> list[str]:
+    """The names of topics, or their most probable words."""
     words = list_words(fitted.components, word_names(fitted), _SHOWN_WORDS)
     names = fitted.topic_names or [None] * fitted.K
     return [name or " ".join(own) for name, own in zip(names, words, strict=True)]
