@@ -32,6 +32,7 @@ from gptm._hot.simd_lowering import Vector
 from gptm._hot.softmax import Rules, SoftmaxScratch, expected_softmax
 from gptm._hot.token_draws import draw_tokens
 from gptm._hot.weighted_points import PointsOut, PointsScratch, find_mode, weigh_block
+from gptm._hot.window_counts import count_windows
 from gptm._hot.word_draws import draw_gammas, draw_tables, expected_words
 from gptm._hot.word_evidence import (
     add_expected_counts,
@@ -58,6 +59,7 @@ __all__ = [
     "binomial",
     "cholesky",
     "choose",
+    "count_windows",
     "document_block",
     "dot",
     "draw_gammas",

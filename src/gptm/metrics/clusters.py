@@ -1,0 +1,83 @@
+"""Topics as clusters of documents, against labels that are known."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+
+from gptm._basics.errors import ArgumentError, Message
+
+
+def purity(theta: Any, labels: Any) -> float:
+    """Share of documents that have the most frequent label of their topic.
+
+    Parameters
+    ----------
+    theta : array of shape (n, K) or (n,)
+        Each document's proportions of topics, of which the largest counts; or the number of its topic.
+    labels : sequence of n labels
+        Documents with a missing label (None or NaN) do not count.
+
+    Returns
+    -------
+    float
+        Between the share of the most frequent label, and 1. It rises with the number of topics; `nmi` does so less.
+
+    Notes
+    -----
+    Manning, Raghavan & Schütze (2008), section 16.3.
+
+    Examples
+    --------
+    >>> from gptm.metrics import purity
+    >>> purity([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3]], ["tea", "tea", "war", "war"])
+    0.75
+    """
+    clusters, known = _clusters_and_labels(theta, labels)
+    table = contingency_matrix(known, clusters)
+    return float(table.max(0).sum() / table.sum())
+
+
+def nmi(theta: Any, labels: Any) -> float:
+    """Normalised mutual information between the topics of documents and their labels.
+
+    Parameters
+    ----------
+    theta : array of shape (n, K) or (n,)
+        Each document's proportions of topics, of which the largest counts; or the number of its topic.
+    labels : sequence of n labels
+        Documents with a missing label (None or NaN) do not count.
+
+    Returns
+    -------
+    float
+        Between 0, if topics say nothing about labels, and 1, if they are the same but for their names. The mutual
+        information is divided by the mean of the two entropies.
+
+    Examples
+    --------
+    >>> from gptm.metrics import nmi
+    >>> nmi([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["tea", "tea", "war"])
+    1.0
+    """
+    clusters, known = _clusters_and_labels(theta, labels)
+    return float(normalized_mutual_info_score(known, clusters))
+
+
+def _clusters_and_labels(theta: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The topic and the number of the label of each document that has one."""
+    proportions = np.asarray(theta)
+    if proportions.ndim not in (1, 2) or proportions.size == 0:
+        expected = "must have one row of proportions, or the number of a topic, for each document"
+        raise ArgumentError("theta", expected, Message(f"shape {proportions.shape}"))
+    clusters = proportions if proportions.ndim == 1 else proportions.argmax(1)
+    codes, _ = pd.factorize(pd.Series(list(labels), dtype=object))
+    if len(codes) != len(clusters):
+        expected = f"must have one label for each of {len(clusters)} documents"
+        raise ArgumentError("labels", expected, Message(f"{len(codes)} labels"))
+    there = codes >= 0
+    if not there.any():
+        raise ArgumentError("labels", "must have at least one label that is not missing")
+    return clusters[there], codes[there]
