@@ -225,6 +225,7 @@ BAD = {
     "--inference": ["exact"],
     "--init": ["zero"],
     "--jobs": ["0"],
+    "--keep": ["links"],
     "--kernel": ["matern(", "matern(dat)", "nu=1"],
     "--level": ["2", "0", "nan"],
     "--max-df": ["x", "-1", "nan", "0.0001"],
@@ -302,7 +303,7 @@ def arguments_of(command, path, model):
         return [path]
     topics = {"name": ["0=tea"], "merge": [0, 1], "drop": [0], "split": [0], "reorder": [1, 0]}
     more = topics | {"reduce": [1], "transform": [path]}
-    return [] if command == "demo" else [model, *more.get(command, [])]
+    return [] if command in ("demo", "words") else [model, *more.get(command, [])]
 
 
 CASES = [(c, o, value) for c, o in value_options() if o not in ANYTHING for value in BAD[o]]

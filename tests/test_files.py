@@ -830,10 +830,11 @@ def test_broken_json_lines(tmp_path):
 
 def test_a_wrong_encoding_is_reported(tmp_path):
     content = "id,body\na,plain tea\nb,café naïve\nc,Öl\n".encode("latin-1")
-    reading = read_csv(tmp_path, content)
+    reading = read_csv(tmp_path, content, encoding="utf-8")
     assert reading.texts == ["plain tea", "caf� na�ve", "�l"]
     found = problem(reading, "undecodable bytes")
     assert (found.count, found.lines) == (2, (3, 4))
+    assert "replaced by �" in found.message
     assert "encoding=" in found.message
     right = read_csv(tmp_path, content, encoding="latin-1")
     assert right.texts[1] == "café naïve"
@@ -1487,6 +1488,174 @@ def test_a_closed_standard_input_is_an_error(monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(ValueError, match="standard input is closed"):
         files.read("-")
+
+
+# Encodings
+
+ENCODED = "id,body\na,plain tea\nb,“café” – naïve, 5 € for señor Öl\nc,it’s the tea…\n"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "found"),
+    [
+        ("cp1252", "utf-8, cp1252"),
+        ("utf-8", "utf-8"),
+        ("utf-8-sig", "utf-8"),
+        ("utf-16", "utf-16"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("utf-32", "utf-32"),
+    ],
+)
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.csv.gz", "texts", "unnamed"])
+def test_encodings_are_recognised_and_said(tmp_path, encoding, found, name):
+    texts = [line.partition(",")[2] for line in ENCODED.splitlines()[1:]]
+    table = pd.DataFrame({"id": list("abc"), "body": texts})
+    path = tmp_path / name
+    if name == "texts":
+        path.mkdir()
+        for row in table.itertuples():
+            (path / f"{row.id}.txt").write_bytes(row.body.encode(encoding))
+        found = "utf-8, cp1252" if encoding == "cp1252" else found
+    else:
+        content = table.to_csv(index=False)
+        if name == "t.jsonl":
+            content = table.to_json(orient="records", lines=True, force_ascii=False)
+        put(tmp_path, name, content.encode(encoding))
+    reading = files.read(path, words=PLAIN, keep_texts=True)
+    assert reading.texts == texts
+    assert reading.encoding == found
+    assert ("encoding: " in str(reading)) == (found != "utf-8")
+    if encoding == "cp1252":
+        message = problem(reading, "undecodable bytes").message
+        assert "read as cp1252 (Western European)" in message
+        assert "encoding='latin-1'" in message
+        with pytest.raises(ValueError, match="read as cp1252"):
+            files.read(path, words=PLAIN, strict=True)
+    else:
+        assert reading.problems == []
+
+
+def test_the_command_says_the_encoding(tmp_path):
+    path = put(tmp_path, "t.csv", (ENCODED * 3).replace("id,body\n", "").encode("cp1252"))
+    path.write_bytes(b"id,body\n" + path.read_bytes())
+    arguments = ["fit", str(path), "-t", "2", "--max-iter", "3", "-o", str(tmp_path / "m.gptm")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.stderr
+    assert "encoding: utf-8, cp1252" in result.stderr
+    assert "read as cp1252 (Western European). If letters are wrong" in result.stderr
+    new = CliRunner().invoke(app, ["transform", str(tmp_path / "m.gptm"), str(path)])
+    assert "read as cp1252" in new.stderr
+
+
+def test_damaged_utf8_is_no_other_encoding(tmp_path):
+    lines = ["id,body", *(f"{i},grüner tee {i}" for i in range(20))]
+    content = "\n".join(lines).encode() + b"\n20,caf\xc3 tea\n21,gr\xc3\xbcn caf\xe9\n"
+    reading = read_csv(tmp_path, content)
+    assert reading.texts[-2:] == ["caf� tea", "grün caf�"]
+    assert "replaced by �" in problem(reading, "undecodable bytes").message
+    # A line that has both shows what the file is.
+    assert read_csv(tmp_path, b"id,body\n1,gr\xc3\xbcn caf\xe9 tea\n").texts == ["grün caf� tea"]
+
+
+def test_files_put_together_from_two_encodings(tmp_path):
+    content = "id,body\na,grün tee\nb,café olé\n".encode("cp1252") + "c,grün tee\n".encode()
+    assert read_csv(tmp_path, content).texts == ["grün tee", "café olé", "grün tee"]
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "gb18030", "shift_jis"])
+def test_other_encodings_are_not_taken_for_western_ones(tmp_path, encoding):
+    text = "это зелёный чай" if encoding in ("cp1251", "koi8-r") else "緑茶東京大学"
+    content = f"id,body\na,{text}\nb,plain tea with milk\nc,tea and coffee\n".encode(encoding)
+    path = put(tmp_path, "t.csv", content)
+    reading = files.read(path, text="body", words=PLAIN)
+    assert "replaced by �" in problem(reading, "undecodable bytes").message
+    named = files.read(path, text="body", words=PLAIN, encoding=encoding, keep_texts=True)
+    assert named.texts[0] == text
+
+
+def test_bytes_that_are_no_text_are_not_taken_for_wide_letters(tmp_path):
+    rng = np.random.default_rng(0)
+    for n in (64, 5000):
+        content = rng.integers(0, 4, n).astype(np.uint8).tobytes()
+        with pytest.raises(ValueError, match="is no text"):
+            files.read(put(tmp_path, "unnamed", content))
+
+
+# Excel
+
+
+def workbook(path, rows, *more):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for title in more:
+        book.create_sheet(title)
+    book.save(path)
+    return path
+
+
+SHEET = [
+    ["key", "when", "stars", "source", "body"],
+    ["a", datetime(2020, 1, 31), 3, "Blatt", "Grüner Tee, schwarzer Tee"],
+    ["b", datetime(2021, 2, 28, 10, 30), 4.5, "Funk", "Kaffee aus Brasilien"],
+    [],
+    ["c", None, None, "Blatt", "Tee und Kaffee mit Milch"],
+    ["d", datetime(2022, 3, 1), 5, "Funk", None],
+]
+
+
+def test_excel_is_read_as_a_table_of_its_cells_is(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", SHEET)
+    reading = files.read(path, text="body", words=PLAIN, keep_texts=True)
+    frame = pd.DataFrame([row for row in SHEET[1:] if row], columns=SHEET[0])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    same = files.read(tmp_path / "t.csv", text="body", words=PLAIN, keep_texts=True)
+    assert reading.texts == same.texts
+    assert reading.corpus.ids.tolist() == same.corpus.ids.tolist() == list("abcd")
+    pd.testing.assert_frame_equal(reading.corpus.metadata, same.corpus.metadata)
+    assert {c.name: c.base for c in reading.columns} == {c.name: c.base for c in same.columns}
+    assert problem(reading, "empty text").message.startswith("empty text: 1 row (row 6)")
+    assert reading.encoding == ""
+    assert files.sniff(path).format == "xlsx"
+    unnamed = tmp_path / "unnamed"
+    unnamed.write_bytes(path.read_bytes())
+    assert files.read(unnamed, text="body", words=PLAIN).columns.format == "xlsx"
+
+
+def test_excel_beside_documents_and_on_the_command_line(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", SHEET, "Notes", "More")
+    reading = files.read(path, text="body", words=PLAIN)
+    assert "'Sheet' is read, not 'Notes', 'More'" in problem(reading, "other sheets").message
+    assert files.read(path, text="body", words=PLAIN, kinds={"body": "text"}).corpus.shape[0] == 4
+    put(tmp_path, "texts.csv", b"key,body\na,green tea\nd,black tea\n")
+    joined = files.read(tmp_path / "texts.csv", text="body", metadata=path, words=PLAIN)
+    assert joined.corpus.metadata["stars"].tolist() == [3, 5]
+    rows = [SHEET[0], *([f"k{i}", *SHEET[1 + i % 2][1:]] for i in range(12))]
+    many = workbook(tmp_path / "many.xlsx", rows)
+    model = str(tmp_path / "m.gptm")
+    arguments = ["fit", str(many), "--text", "body", "-t", "2", "--max-iter", "3", "-o", model]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.stderr
+    assert CliRunner().invoke(app, ["transform", model, str(many)]).exit_code == 0
+
+
+def test_odd_workbooks(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="no readable Excel workbook"):
+        files.read(put(tmp_path, "t.xlsx", b"something else"))
+    whole = workbook(tmp_path / "w.xlsx", SHEET).read_bytes()
+    with pytest.raises(ValueError, match="no readable Excel workbook"):
+        files.read(put(tmp_path, "t.xlsx", whole[: len(whole) // 2]))
+    with pytest.raises(ValueError, match="holds no documents"):
+        files.read(workbook(tmp_path / "e.xlsx", []))
+    wide = workbook(tmp_path / "b.xlsx", [["key", "body"], ["a", "green tea"], ["b", "tea", "x"]])
+    assert problem(files.read(wide, words=PLAIN), "broken line").lines == (3,)
+    with pytest.raises(ValueError, match=r"old Excel file \(.xls\)"):
+        files.read(put(tmp_path, "t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 500))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=r"gptm\[excel\]"):
+        files.read(tmp_path / "w.xlsx")
 
 
 # Names of files as ids

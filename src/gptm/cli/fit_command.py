@@ -182,8 +182,12 @@ def _save(
 
 def tell_reading(session: Session, reading: Any) -> None:
     """Print which columns were used for what, and which words were left out."""
+    from gptm.files.reader import USUAL_ENCODINGS
+
     if len(reading.columns):
         session.say(f"{reading.columns}\n")
+    if reading.encoding not in USUAL_ENCODINGS:
+        session.say(f"encoding: {reading.encoding}")
     session.say(lines_in_options(reading.report.said))
 
 
@@ -241,6 +245,7 @@ def summary(model: "GPTM", reading: Any, target: str, state: str) -> dict[str, A
         "words": V,
         "words_report": reading.report.to_dict(),
         "columns": reading.columns.to_list(),
+        "encoding": reading.encoding,
         "problems": [
             problem.to_dict() | {"message": in_options(problem)} for problem in reading.problems
         ],

@@ -15,7 +15,7 @@ from gptm.corpus.stop_words import composed
 
 # As gptm.files knows them.
 KINDS = ("text", "id", "date", "number", "category", "links", "vector", "list", "note", "ignore")
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "lines", "folder", "mtx", "ldac", "npz")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "xlsx", "lines", "folder", "mtx", "ldac", "npz")
 
 
 def complete_kernel(incomplete: str) -> Iterator[str]:
@@ -56,8 +56,8 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="Documents: CSV, TSV, JSON lines, Parquet, a folder of .txt or .md files, or counts (.mtx, .ldac, .npz); "
-        "'-' is standard input.",
+        help="Documents: CSV, TSV, JSON lines, Parquet, Excel (.xlsx), a folder of .txt or .md files, or counts (.mtx, "
+        ".ldac, .npz); '-' is standard input.",
     ),
 ]
 Model = Annotated[
@@ -124,8 +124,12 @@ class FileOptions:
         ),
     ] = None
     encoding: Annotated[
-        str, typer.Option(help="Character encoding of the file.", rich_help_panel=_READING)
-    ] = "utf-8"
+        str,
+        typer.Option(
+            help="Character encoding of the file. 'auto' means UTF-8, and recognises UTF-16 and cp1252.",
+            rich_help_panel=_READING,
+        ),
+    ] = "auto"
     strict: Annotated[
         bool,
         typer.Option(

@@ -27,8 +27,12 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
         'Inside a quoted field write a quote twice: "".',
     ),
     "undecodable bytes": (
-        "bytes that are not in the file's encoding replaced by �",
-        Message("Name the encoding, for example ", Argument("encoding", "latin-1"), "."),
+        "not in the encoding of the file",
+        Message(
+            "If letters are wrong, name the encoding, for example ",
+            Argument("encoding", "latin-1"),
+            ".",
+        ),
     ),
     "cut short": (
         "the file ends too early, and all before was kept",
@@ -62,12 +66,13 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
     "unmatched document": ("no row in the table of metadata, whose values are missing", ""),
     "unmatched row": ("left out, as no document has the id", ""),
     "skipped files": ("left out", "Save them as plain text if they are documents."),
+    "other sheets": ("left out", "Move the one to read to the front, or save it as CSV."),
     "fractional counts": (
         "kept",
         "The model expects raw counts of words, not weights.",
     ),
 }
-_HARMLESS = ("skipped files",)  # worth a line, but nothing is wrong
+_HARMLESS = ("skipped files", "other sheets")  # worth a line, but nothing is wrong
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,7 @@ class ProblemLog:
         self.names: Sequence[
             str
         ] = ()  # of the places, where they have names: the files of a folder
+        self.encodings: dict[str, None] = {}  # that the file was read with, in order
         self._entries: dict[str, _Entry] = {}
 
     def add(
@@ -167,7 +173,7 @@ class ProblemLog:
 
     def _message(self, kind: str, entry: _Entry) -> Message:
         what, remedy = _KINDS[kind]
-        unit = "column" if "column" in kind else self.unit
+        unit = next((u for u in ("column", "sheet") if u in kind), self.unit)
         many = f"{entry.count:,} {unit}{'' if entry.count == 1 else 's'}"
         more = ", ..." if entry.count > len(entry.lines) else ""
         if self.names:

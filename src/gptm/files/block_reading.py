@@ -45,7 +45,7 @@ from gptm.files.matrices import read_vocabulary
 from gptm.files.plan import Plan, make_plan
 from gptm.files.reader import holds_bags, read, sampled, source_name
 from gptm.files.rows import Row
-from gptm.files.streams import Progress
+from gptm.files.streams import AUTO, Progress
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns, unknown_column
 
@@ -91,7 +91,7 @@ def read_to_blocks(
     id: str | None = None,
     kinds: Mapping[str, str] | None = None,
     vocabulary: Any = None,
-    encoding: str = "utf-8",
+    encoding: str = AUTO,
     words: Words | None = None,
     strict: bool = False,
     keep_texts: bool | int = False,

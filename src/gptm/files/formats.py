@@ -12,7 +12,8 @@ from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm.corpus.problems import ProblemLog
 from gptm.files.parquet import parquet_rows
 from gptm.files.rows import Row, csv_rows, json_rows, line_rows
-from gptm.files.streams import Input, Lines, Progress, decode
+from gptm.files.spreadsheet import sheet_rows
+from gptm.files.streams import Input, Lines, Progress, decode, wide_without_mark
 
 FilePath = str | os.PathLike[str]
 
@@ -21,6 +22,7 @@ FORMATS = {
     "tsv": "a table with a header, separated by tabs",
     "jsonl": "JSON lines, or one JSON array of objects",
     "parquet": "a Parquet file",
+    "xlsx": "the first sheet of an Excel workbook, with a header",
     "lines": "one document per line",
     "folder": "a folder of .txt or .md files",
     "mtx": "Matrix Market counts, with a vocabulary",
@@ -40,6 +42,8 @@ _SUFFIXES = {
     ".json": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
     ".txt": "lines",
     ".mtx": "mtx",
     ".mm": "mtx",
@@ -115,6 +119,8 @@ def _open_file(
     if format == "parquet":
         rows, report = parquet_rows(source, log, stack)
         return Source(format, rows, report, stack)
+    if format == "xlsx":
+        return Source(format, sheet_rows(source, log, stack), source.report, stack)
     lines = Lines(source, encoding, log)
     if format == "jsonl":
         rows = json_rows(lines, log)
@@ -139,16 +145,20 @@ def _sniffed(source: Input, encoding: str) -> str:
             ".",
         )
     if start[:4] == b"PK\x03\x04":
+        if b"[Content_Types].xml" in start or b"xl/" in start:
+            return "xlsx"
         raise ValueError(
-            f"{source.name} is a spreadsheet or an archive. Save the table as CSV (in UTF-8), or unpack the archive."
+            f"{source.name} is a spreadsheet or an archive. Save the table as CSV or .xlsx, or unpack the archive."
         )
+    if start[:4] == b"\xd0\xcf\x11\xe0":
+        raise ValueError(f"{source.name} is an old Excel file (.xls). Save it as .xlsx or as CSV.")
     wide = start[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) or any(n in encoding for n in ("16", "32"))
-    if b"\0" in start and not wide:
+    if b"\0" in start and not wide and not wide_without_mark(source.peek()):
         raise ValueError(
             f"{source.name} is no text: it holds bytes that texts do not have. Expected a table (CSV, JSON lines, "
             "Parquet), or lines of text."
         )
-    return "jsonl" if start[:1] in (b"{", b"[") else "csv"
+    return "jsonl" if start.lstrip(b"\0")[:1] in (b"{", b"[") else "csv"
 
 
 def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progress | None) -> Source:

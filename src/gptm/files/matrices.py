@@ -17,7 +17,7 @@ from gptm.corpus.stop_words import composed
 from gptm.corpus.words import Words, limit_words
 from gptm.corpus.words_report import WordsReport, removed_words, with_kept
 from gptm.files.formats import FilePath
-from gptm.files.streams import Input, Lines, Progress, check_archive
+from gptm.files.streams import AUTO, Input, Lines, Progress, check_archive
 
 logger = logging.getLogger("gptm")
 _OWN_VOCABULARY = Message(
@@ -55,7 +55,7 @@ def read_count_file(
     return checked_counts(counts, lines, log), words, lines
 
 
-def read_vocabulary(path: FilePath, given: Any, encoding: str = "utf-8") -> np.ndarray:
+def read_vocabulary(path: FilePath, given: Any, encoding: str = AUTO) -> np.ndarray:
     """The words of the columns: as given, from a file, or from a file beside the counts.
 
     A file has one word per line, or is a JSON list, or a JSON object from words to columns.

@@ -6,7 +6,7 @@ from typing import Any
 
 from gptm.corpus.problems import ProblemLog
 from gptm.files.rows import Row, flat
-from gptm.files.streams import Input
+from gptm.files.streams import REPLACED, Input
 
 _BATCH = 500  # rows at a time
 
@@ -79,5 +79,5 @@ def _mended(column: Any, before: int, log: ProblemLog) -> list[Any]:
         if cell is not None:
             cells[row] = cell.decode("utf-8", errors="replace")
             if "\ufffd" in cells[row]:
-                log.add("undecodable bytes", before + row + 1)
+                log.add("undecodable bytes", before + row + 1, REPLACED)
     return cells

@@ -24,10 +24,11 @@ from gptm.files.matrices import (
 )
 from gptm.files.plan import BAG_REASON, Plan, make_plan
 from gptm.files.rows import BAG, Row
-from gptm.files.streams import Progress
+from gptm.files.streams import AUTO, Progress
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns
 
+USUAL_ENCODINGS = ("", "utf-8")
 _CHUNK_ROWS = 1000
 _CHUNK_SIZE = 1 << 20  # characters
 _CHUNK_LEAST = 20  # rows, so that there is something to guess by where texts are long
@@ -49,6 +50,8 @@ class ReadResult:
         What was wrong with the file, with line numbers.
     report : WordsReport
         What became of the words.
+    encoding : str
+        The encoding that the file was read with, or several of them; empty for Parquet and other files without one.
     words : Words
         The settings as used, the language settled. With them and the vocabulary new texts are read in the same way.
     """
@@ -59,9 +62,12 @@ class ReadResult:
     problems: list[DataProblem] = field(default_factory=list)
     report: WordsReport = field(default_factory=WordsReport)
     words: Words = field(default_factory=Words)
+    encoding: str = ""
 
     def __str__(self) -> str:
         parts = [str(self.report)]
+        if self.encoding not in USUAL_ENCODINGS:
+            parts.append(f"encoding: {self.encoding}")
         if len(self.columns):
             parts.append(str(self.columns))
         return "\n".join([*parts, *map(str, self.problems)])
@@ -76,7 +82,7 @@ def read(
     kinds: Mapping[str, str] | None = None,
     vocabulary: Any = None,
     metadata: FilePath | None = None,
-    encoding: str = "utf-8",
+    encoding: str = AUTO,
     words: Words | None = None,
     strict: bool = False,
     keep_texts: bool | int = False,
@@ -91,7 +97,7 @@ def read(
     Parameters
     ----------
     path : path, or "-" for standard input
-        A table with one document per row (CSV, TSV, JSON lines, Parquet), a file with one document per line
+        A table with one document per row (CSV, TSV, JSON lines, Parquet, .xlsx), a file with one document per line
         (.txt), a folder of .txt or .md files, or counts (Matrix Market .mtx, LDA-C .ldac / .lda-c / .dat, scipy's .npz)
         with a vocabulary. All may be gzipped.
     format : str, optional
@@ -108,8 +114,9 @@ def read(
         For counts: the words of the columns, by default in a file beside. For texts: count these words and no others.
     metadata : path, optional
         A table with more columns: joined by ids where both have them, else row by row.
-    encoding : str, default="utf-8"
-        A byte-order mark is heeded.
+    encoding : str, default="auto"
+        By default UTF-8, or what the file shows: UTF-16 and UTF-32 with a byte-order mark, UTF-16 without one, and
+        cp1252 for lines that are no UTF-8; these are noted. Any other encoding that Python knows can be named.
     words : Words, optional
         How texts become words. Counts are left as they are unless it is given.
     strict : bool, default=False
@@ -176,7 +183,7 @@ def read_documents(
     trained_text: Sequence[str] | None = None,
     file_vocabulary: Any = None,
     metadata: FilePath | None = None,
-    encoding: str = "utf-8",
+    encoding: str = AUTO,
     strict: bool = False,
     keep_texts: bool | int = False,
     progress: Progress | None = None,
@@ -247,7 +254,7 @@ def sniff(
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     kinds: Mapping[str, str] | None = None,
-    encoding: str = "utf-8",
+    encoding: str = AUTO,
 ) -> Columns:
     """What the columns of a file seem to hold, by its first thousand rows.
 
@@ -414,7 +421,15 @@ def _finish(
     corpus.ids = ids  # repeated ones too, which the constructor refuses; `problems` tells of them
     ordered = Columns(plan.in_order(columns), counted.format)
     noted = [*log.problems(), *side.problems()]
-    return ReadResult(corpus, counted.texts, ordered, noted, counted.report, counted.words)
+    return ReadResult(
+        corpus,
+        counted.texts,
+        ordered,
+        noted,
+        counted.report,
+        counted.words,
+        ", ".join(log.encodings),
+    )
 
 
 def sampled(
@@ -431,6 +446,7 @@ def sampled(
             "csv": "a line with the names of the columns, and one row per document below it",
             "tsv": "a line with the names of the columns, and one row per document below it",
             "jsonl": "one object {...} per line",
+            "xlsx": "a row with the names of the columns, and one row per document below it",
             "lines": "one document per line",
         }.get(source.format, "one row per document")
         noted = [Message("\n", problem.said) for problem in log.problems()]

@@ -37,7 +37,7 @@ def csv_rows(lines: Lines, log: ProblemLog, separator: str | None = None) -> Ite
     if header is None:
         return
     _check_header(header, records.first, log)
-    names = _distinct(header, log)
+    names = distinct_names(header, log)
     width = len(names)
     for number, cells in records:
         if len(cells) > width and not any(cells[width:]):
@@ -228,7 +228,7 @@ def _numbers(header: list[str]) -> list[str]:
     return [] if counting and (len(values) > 1 or first == 0) else list(numbers)
 
 
-def _distinct(header: list[str], log: ProblemLog) -> list[str]:
+def distinct_names(header: list[str], log: ProblemLog) -> list[str]:
     """Names of columns, all different and none empty."""
     if len(header) > MOST_COLUMNS:
         raise InputError(

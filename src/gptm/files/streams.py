@@ -23,7 +23,12 @@ RATIO_SETTING = "GPTM_MOST_UNPACKED"
 _GZIP = b"\x1f\x8b"
 _BROKEN_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 _ESCAPED = re.compile("[\udc80-\udcff]+")  # what "surrogateescape" makes of undecodable bytes
+_OUTSIDE_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 _REPLACED = re.compile("\ufffd+")
+AUTO = "auto"  # UTF-8, or what the bytes show
+OLD = "cp1252"  # what programs wrote before UTF-8, in Western Europe and America
+_READ_AS_OLD = f"read as {OLD} (Western European)"
+REPLACED = "replaced by \ufffd"
 _MARKS = (  # byte-order marks; the longer ones first, since one begins like another
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -94,7 +99,10 @@ class Input:
 
 
 class Lines:
-    """Decoded lines with their ends, numbered from 1; undecodable bytes are replaced and noted."""
+    """Decoded lines with their ends, numbered from 1; undecodable bytes are noted, and replaced if need be.
+
+    With the encoding "auto" a line that is no UTF-8 is read as cp1252, unless the lines before it are mostly UTF-8.
+    """
 
     def __init__(self, source: Input, encoding: str, log: ProblemLog):
         self.number = 0  # of the line that came last
@@ -103,6 +111,9 @@ class Lines:
         # The two need whole units of several bytes, where single bytes cannot be marked.
         wide = name.startswith(("utf-16", "utf-32"))
         self._bad = _REPLACED if wide else _ESCAPED
+        self._may_be_old = encoding == AUTO and name == "utf-8"
+        self._n_utf8 = self._n_old = 0  # lines beyond ASCII, by how they were read
+        log.encodings[name.removesuffix("-sig")] = None
         self._text = io.TextIOWrapper(
             source.stream,
             encoding=name,
@@ -127,25 +138,50 @@ class Lines:
         return line
 
     def _mended(self, line: str) -> str:
-        line, n = self._bad.subn("\ufffd", line)
-        if n:
-            self._log.add("undecodable bytes", self.number)
-        return line
+        if not self._bad.search(line):
+            self._n_utf8 += 1
+            return line
+        old = self._in_old_encoding(line) if self._may_be_old else None
+        if old is not None:
+            self._n_old += 1
+            self._log.encodings[OLD] = None
+            self._log.add("undecodable bytes", self.number, _READ_AS_OLD)
+            return old
+        self._log.add("undecodable bytes", self.number, REPLACED)
+        return self._bad.sub("\ufffd", line)
+
+    def _in_old_encoding(self, line: str) -> str | None:
+        """The line in the old encoding; None where it is rather damaged UTF-8, or in another encoding."""
+        if self._n_utf8 > self._n_old or (_OUTSIDE_ASCII.search(line) and not self._n_old):
+            return None
+        return _as_old(line.encode("utf-8", "surrogateescape"))
 
 
 def decode(content: bytes, encoding: str, log: ProblemLog, number: int) -> str:
-    """A whole small file as text; undecodable bytes are replaced and noted."""
-    for mark, marked in _MARKS:
-        if content.startswith(mark) and _is_utf8(encoding):
-            encoding = marked
-            break
+    """A whole small file as text; undecodable bytes are noted, and replaced if need be."""
+    name = _by_mark(content, encoding)
     try:
-        return content.decode(encoding)
+        text = content.decode(name)
     except LookupError:
         raise _unknown_encoding(encoding) from None
     except UnicodeDecodeError:
-        log.add("undecodable bytes", number)
-        return content.decode(encoding, errors="replace")
+        old = _as_old(content) if encoding == AUTO and name == "utf-8" else None
+        name = name if old is None else OLD
+        log.add("undecodable bytes", number, REPLACED if old is None else _READ_AS_OLD)
+        text = content.decode(name, errors="replace") if old is None else old
+    log.encodings[name.removesuffix("-sig")] = None
+    return text
+
+
+def _as_old(content: bytes) -> str | None:
+    """Bytes in the old encoding, if they can be: none that it lacks, and fewer letters with accents than without."""
+    try:
+        text = content.decode(OLD)
+    except UnicodeDecodeError:
+        return None
+    letters = [letter for letter in text if letter.isalpha()]
+    n_accents = sum(letter > "\x7f" for letter in letters)
+    return text if 2 * n_accents <= len(letters) else None
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[BinaryIO, bool]:
@@ -217,13 +253,41 @@ def check_archive(file: BinaryIO) -> None:
 
 
 def _encoding(source: Input, encoding: str) -> str:
-    """The encoding by name, or by the mark at the start of the file where utf-8 is expected."""
-    if _is_utf8(encoding):
-        start = source.peek(4)
-        for mark, marked in _MARKS:
-            if start.startswith(mark):
-                return marked
-    return codecs.lookup(encoding).name
+    """The encoding by name, or by the start of the file where utf-8 is expected."""
+    return codecs.lookup(_by_mark(source.peek(4096), encoding)).name
+
+
+def _by_mark(start: bytes, encoding: str) -> str:
+    """The encoding by name; by a mark at the start, or by the zeros of UTF-16 without one, where utf-8 is expected."""
+    if encoding != AUTO and not _is_utf8(encoding):
+        return encoding
+    for mark, marked in _MARKS:
+        if start.startswith(mark):
+            return marked
+    return (encoding == AUTO and wide_without_mark(start)) or "utf-8"
+
+
+def wide_without_mark(start: bytes) -> str | None:
+    """UTF-16 without a mark, by the zeros in every other byte that blanks and line ends have; None for anything else.
+
+    Examples
+    --------
+    >>> from gptm.files.streams import wide_without_mark
+    >>> wide_without_mark("id,body".encode("utf-16-be"))
+    'utf-16-be'
+    >>> wide_without_mark(b"id,body") is None
+    True
+    """
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if max(even, odd) < max(1, 0.02 * len(start)) or min(even, odd) > 0.02 * max(even, odd):
+        return None
+    name = "utf-16-be" if even > odd else "utf-16-le"
+    try:
+        start[: len(start) // 4 * 4].decode(name)
+    except UnicodeDecodeError as error:
+        if error.end < len(start) - 4:  # not the last character, which may be cut
+            return None
+    return name
 
 
 def _is_utf8(encoding: str) -> bool:
@@ -234,5 +298,5 @@ def _is_utf8(encoding: str) -> bool:
 
 
 def _unknown_encoding(encoding: str) -> ArgumentError:
-    expected = "must be one that Python knows, such as 'utf-8', 'latin-1' or 'cp1252'"
+    expected = "must be 'auto' or one that Python knows, such as 'utf-8', 'latin-1' or 'cp1252'"
     return ArgumentError("encoding", expected, encoding)
