@@ -11,7 +11,7 @@ from gptm._basics.version import VERSION
 if TYPE_CHECKING:
     from gptm import corpus, files, kernels, metrics, plots, report
     from gptm.corpus import Corpus, open_corpus
-    from gptm.findings import check_residuals, stability
+    from gptm.findings import check_residuals, permutation_test, stability
     from gptm.model import CTM, GPTM, load
     from gptm.questions import split_sample_effects, topics_over_time
     from gptm.selection import align, compare, cross_validate, search_components
@@ -32,6 +32,7 @@ __all__ = [
     "load",
     "metrics",
     "open_corpus",
+    "permutation_test",
     "plots",
     "report",
     "search_components",
@@ -50,6 +51,7 @@ _HOMES = {
     "cross_validate": "gptm.selection",
     "load": "gptm.model",
     "open_corpus": "gptm.corpus",
+    "permutation_test": "gptm.findings",
     "search_components": "gptm.selection",
     "split_sample_effects": "gptm.questions",
     "stability": "gptm.findings",
