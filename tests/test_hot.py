@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 from numpy.linalg import inv
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq
@@ -22,13 +22,13 @@ from scipy.stats import chi2, norm
 import naive
 from checks import check_stationary
 from gptm import _hot
-from gptm._hot import lda_tokens as gibbs
 from gptm._hot.exponential import exp, log
 from gptm._hot.simd import (
     get,
     greatest,
     larger,
     put,
+    root,
     smaller,
     spread,
     total,
@@ -36,6 +36,7 @@ from gptm._hot.simd import (
     where_above,
     whole_product,
 )
+from gptm.inference.contrasts import contrasts
 from gptm.inference.em.document_step import (
     Posterior,
     Prior,
@@ -169,6 +170,7 @@ def all_of_vectors(x, y, out):
     a *= b
     a -= b
     put(out[6], 0, a)
+    put(out[7], 0, root(b))
     return total(b), greatest(b), whole_product(b)
 
 
@@ -176,7 +178,7 @@ def test_vectors(form):
     rng = np.random.default_rng(0)
     for spread_of_x in (1e-9, 1.0, 30.0, 300.0):
         x, y = spread_of_x * rng.standard_normal(8), np.exp(2.0 * rng.standard_normal(8))
-        out = np.full((7, 8), np.nan)
+        out = np.full((8, 8), np.nan)
         folded = form_of(all_of_vectors, form)(x, y, out)
         assert_allclose(out[0], np.exp(np.clip(x, -700, 700)), rtol=2e-14)
         assert_allclose(out[1], np.log(y), rtol=1e-14, atol=2e-16)
@@ -185,13 +187,14 @@ def test_vectors(form):
         assert np.array_equal(out[4], np.where(x > y, 1.0, 2.0))
         assert_allclose(out[5], (2 * x + y) / y - 3 * x, rtol=1e-10)
         assert_allclose(out[6], (x + 1) * y - y, rtol=1e-10, atol=1e-12)
+        assert_allclose(out[7], np.sqrt(y), rtol=1e-15)
         assert_allclose(folded, (y.sum(), y.max(), y.prod()), rtol=1e-13)
 
 
 def test_vectors_at_their_limits(form):
     x = np.array([-1e9, -700.0, 0.0, 700.0, 1e9, np.nan, np.inf, -np.inf])
     y = np.array([1e-300, 1e300, 1.0, 2.0**0.5, 0.7, 4.0, 1.0 + 1e-15, 5e-100])
-    out = np.empty((7, 8))
+    out = np.empty((8, 8))
     with np.errstate(invalid="ignore", over="ignore"):
         form_of(all_of_vectors, form)(x, y, out)
     assert_allclose(out[0], np.exp(np.clip(x, -700, 700)), rtol=1e-13)
@@ -1200,25 +1203,45 @@ def test_weigh(form):
         assert_allclose(whole, wanted.sum(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("K", [1, 7, 8, 9, 20])
-def test_accumulate_and_locate_are_what_choose_does(form, K):
-    """One look at the weights is enough for many draws."""
+@pytest.mark.parametrize("K", [1, 7, 8, 9, 20, 300, 531])
+def test_find_topic(form, K):
+    """Every topic is found as often as it weighs; lanes come first, then the groups in a lane."""
     rng = np.random.default_rng(K)
     weights = np.zeros(_hot.padded(K), dtype=np.float32)
-    weights[:K] = rng.integers(0, 9, K)
+    weights[:K] = rng.integers(0, 4, K)
     weights[K - 1] += 1
-    groups = weights.reshape(-1, _hot.LANES).sum(axis=1)
-    running = groups.copy()
-    whole = form_of(gibbs.accumulate, form)(running)
-    assert whole == weights.sum() == running[-1]
-    assert_allclose(running, np.add.accumulate(groups))
-    borders = np.cumsum(weights[:K])
-    for left in range(int(whole)):
-        topic = form_of(gibbs.locate, form)(weights, running, np.float32(left))
-        assert topic == np.searchsorted(borders, left, side="right")
-        assert weights[topic] > 0
-        alone = form_of(_hot.choose, form)(weights, groups.copy(), (left + 0.5) / float(whole))
-        assert alone == topic
+    running = np.cumsum(weights.reshape(-1, _hot.LANES), axis=0).ravel()
+    room = np.zeros(8, dtype=np.float32)
+    found = [
+        form_of(_hot.find_topic, form)(running, np.float32(left), room)
+        for left in range(int(weights.sum()))
+    ]
+    assert_array_equal(np.bincount(found, minlength=len(weights)), weights)
+    order = np.arange(len(weights)).reshape(-1, _hot.LANES).T.ravel()
+    assert np.all(np.diff(np.argsort(order)[found]) >= 0)
+
+
+def test_count_pairs(form):
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(5, size=99).astype(np.int32), rng.integers(3, size=99)
+    counted = np.zeros((5, 3), dtype=np.float32)
+    form_of(_hot.count_pairs, form)(rows, columns.astype(np.int32), counted)
+    wanted = np.zeros((5, 3))
+    np.add.at(wanted, (rows, columns), 1)
+    assert_array_equal(counted, wanted)
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 20])
+def test_rows_of_contrasts(form, K):
+    """The same as products with the matrix of contrasts, there and back."""
+    rng = np.random.default_rng(K)
+    eta, shift = rng.standard_normal((7, K)), rng.standard_normal(K - 1)
+    H, j = contrasts(K), np.arange(1.0, K)
+    lengths, U, back = 1 / np.sqrt(j * (j + 1)), np.empty((7, K - 1)), np.empty((7, K))
+    form_of(_hot.to_contrast_rows, form)(eta, lengths, U)
+    assert_allclose(U, eta @ H, atol=1e-13)
+    form_of(_hot.to_topic_rows, form)(U, shift, lengths, back)
+    assert_allclose(back, (U + shift) @ H.T, atol=1e-13)
 
 
 @pytest.mark.parametrize("K", [1, 7, 8, 9, 20])
@@ -1272,7 +1295,7 @@ class Tokens:
                 sizes,
                 np.zeros(columns, dtype=np.float32),
                 alpha,
-                eta,
+                np.full(V, eta, dtype=np.float32),
                 self.state,
                 np.full((2, 2, columns), np.nan, dtype=np.float32),
             )

@@ -392,23 +392,29 @@ def test_words_too_rare_for_single_precision():
 # Topics and their prior
 
 
-NO_SEEDS = np.zeros((0, 1))
-
-
 @pytest.mark.parametrize("shape", [0.01, 0.3, 1.0, 5.0, 1000.0])
 def test_gamma_variables(shape):
     n = 200_000
-    out = np.empty((n, 1))
+    width = 8 * 3  # the last four are beyond the topics
+    out, sums = np.full((n // 20, width), np.nan, dtype=np.float32), np.zeros(width)
     share = 0.25  # of the shape is counted, the rest is prior
     _hot.draw_gammas(
         np.uint64(1),
         0,
-        np.full((n, 1), share * shape),
-        np.full(n, (1 - share) * shape),
-        NO_SEEDS,
+        np.full((n // 20, width), share * shape),
+        np.full(n // 20, (1 - share) * shape),
+        np.zeros((0, 20)),
+        np.ones(n // 20, dtype=bool),
         out,
+        sums,
+        np.zeros(8, dtype=np.uint64),
+        np.ones((6, 8)),
     )
-    x, known = out[:, 0], stats.gamma(shape)
+    assert_allclose(sums, out.sum(0, dtype=float), rtol=1e-6)
+    if shape > 0.1:
+        pairs = np.corrcoef(out[:, :20].T)[np.triu_indices(20, 1)]
+        assert np.abs(pairs).max() < 4.5 / np.sqrt(len(out))  # topics of a word are independent
+    x, known = out[:, :20].ravel().astype(float), stats.gamma(shape)
     for power in (1, 2, 3):
         mean, square = known.moment(power), known.moment(2 * power)
         assert abs(z_scores(x**power, mean, square - mean**2)) < 4
@@ -420,22 +426,34 @@ def test_gamma_variables(shape):
 
 
 def test_topics_given_counts():
-    """Dirichlet: means and variances, with seeds of users; words of other blocks draw other numbers."""
-    V, K, n = 600, 2, 400
+    """Dirichlet: means and variances, with seeds of users; words of other blocks draw other numbers.
+
+    Words that no document has are not drawn one by one, but they have their share.
+    """
+    V, K, n, absent = 600, 2, 400, slice(500, 600)
     rng = np.random.default_rng(0)
-    problem = make_problem(np.ones((1, V)))
+    X = np.ones((1, V))
+    X[:, absent] = 0.0
+    problem = make_problem(X)
     problem.seeds = np.zeros((V, K))
-    problem.seeds[3, 1] = 9.0
+    problem.seeds[[3, 550], 1] = 9.0
     counts, base = rng.poisson(0.7, (V, K)), rng.dirichlet(np.ones(V))
+    counts[absent] = 0
     state = make_state(problem, K, counts=padded(counts), urn=Urn(40.0, base, 1.0))
     beta = np.array([topics.draw_topics(problem, state, rng).beta_T[:, :K] for _ in range(n)])
     a = counts + 40.0 * base[:, None] + problem.seeds
     mean = a / a.sum(0)
     z = z_scores(beta, mean, mean * (1 - mean) / (a.sum(0) + 1))
     seen = a > 0.5  # others are too far from normal
+    seen[absent] = False
+    assert not beta[:, absent].any()
+    of_absent = 1.0 - beta.sum(1)
+    mean_absent = mean[absent].sum(0)
+    variance = mean_absent * (1 - mean_absent) / (a.sum(0) + 1)
+    assert np.abs(z_scores(of_absent, mean_absent, variance)).max() < 4
+    assert_allclose(of_absent.var(0), variance, rtol=0.3)
     assert np.abs(z[seen]).max() < 5
     assert 0.85 < np.mean(z[seen] ** 2) < 1.15
-    assert_allclose(beta.sum(1), 1, rtol=1e-5)
     expected = np.zeros((V, K))
     topics.expected_topics(problem, state, expected)
     assert_allclose(expected, mean, rtol=1e-12)
@@ -1169,8 +1187,8 @@ def one_table_for_every_word(monkeypatch):
 def topics_without_their_prior(monkeypatch):
     right = _hot.draw_gammas
 
-    def wrong(key, first, counts, prior, seeds, out):
-        right(key, first, counts, np.full_like(prior, 0.1), seeds, out)
+    def wrong(key, first, counts, prior, *rest):
+        right(key, first, counts, np.full_like(prior, 0.1), *rest)
 
     monkeypatch.setattr(_hot, "draw_gammas", wrong)
 

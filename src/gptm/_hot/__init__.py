@@ -10,9 +10,10 @@ would run different copies of the same function, whose last bits differ.
 
 from gptm._hot.binomials import binomial
 from gptm._hot.block_sweep import SweepScratch, sweep_block
+from gptm._hot.contrast_rows import to_contrast_rows, to_topic_rows
 from gptm._hot.document_posterior import ANYTHING, NOWHERE, document_block, optimise_document
 from gptm._hot.first_guess import guess_document
-from gptm._hot.lda_tokens import choose, gibbs_sweep, next_uniform, weigh
+from gptm._hot.lda_tokens import choose, count_pairs, gibbs_sweep, next_uniform, weigh
 from gptm._hot.linear_algebra import (
     add_rows,
     cholesky,
@@ -31,9 +32,10 @@ from gptm._hot.simd import LANES, padded, padded_rows, padded_zeros
 from gptm._hot.simd_lowering import Vector
 from gptm._hot.softmax import Rules, SoftmaxScratch, expected_softmax
 from gptm._hot.token_draws import draw_tokens
+from gptm._hot.topic_search import find_topic
 from gptm._hot.weighted_points import PointsOut, PointsScratch, find_mode, weigh_block
 from gptm._hot.window_counts import count_windows
-from gptm._hot.word_draws import draw_gammas, draw_tables, expected_words
+from gptm._hot.word_draws import draw_gammas, draw_tables, expected_words, normalise_words
 from gptm._hot.word_evidence import (
     add_expected_counts,
     expected_topics,
@@ -59,6 +61,7 @@ __all__ = [
     "binomial",
     "cholesky",
     "choose",
+    "count_pairs",
     "count_windows",
     "document_block",
     "dot",
@@ -69,6 +72,7 @@ __all__ = [
     "expected_topics",
     "expected_words",
     "find_mode",
+    "find_topic",
     "gibbs_sweep",
     "guess_document",
     "inverse",
@@ -80,6 +84,7 @@ __all__ = [
     "nearest_rows",
     "newton_direction",
     "next_uniform",
+    "normalise_words",
     "optimise_document",
     "padded",
     "padded_rows",
@@ -91,6 +96,8 @@ __all__ = [
     "summed",
     "sweep_block",
     "take_words",
+    "to_contrast_rows",
+    "to_topic_rows",
     "weigh",
     "weigh_block",
     "weighted_precision",

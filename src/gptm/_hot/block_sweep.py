@@ -1,13 +1,12 @@
 """One sweep over a block of documents: topics of tokens, then logits."""
 
-import math
-
 import numpy as np
 
 from gptm._hot.compile_options import FAST, inlined, loop
-from gptm._hot.logit_draws import move_logits
+from gptm._hot.exponential import log
+from gptm._hot.logit_draws import move_logits, soften
 from gptm._hot.random_keys import stream
-from gptm._hot.simd import LANES, padded
+from gptm._hot.simd import LANES, padded, put
 from gptm._hot.token_draws import draw_tokens
 
 
@@ -17,9 +16,9 @@ class SweepScratch:
     def __init__(self, K: int):
         rows = padded(K)
         self.lanes = np.zeros((4, rows, LANES))  # tokens, eta, away, e
-        self.room = np.ones((4, LANES))  # random numbers, and lengths
+        self.room = np.ones((6, LANES))  # random numbers, lengths, and sums of proportions
         self.states = np.zeros(LANES, dtype=np.uint64)
-        self.single = np.zeros((3, rows), dtype=np.float32)  # proportions, weights, sums
+        self.single = np.zeros((3, rows), dtype=np.float32)  # proportions, and weights of topics
         self.n = np.zeros(K)
 
     def __iter__(self):
@@ -27,20 +26,22 @@ class SweepScratch:
 
 
 @inlined(fastmath=FAST)
-def proportions(eta, out, shares):
-    """Fill `out` with softmax(eta), add it to `shares`, return log of the sum of exp(eta)."""
-    high = eta[0]
-    for k in range(1, eta.shape[0]):
-        high = max(high, eta[k])
-    whole = 0.0
-    for k in range(eta.shape[0]):
-        whole += math.exp(eta[k] - high)
-    whole = high + math.log(whole)
-    for k in range(eta.shape[0]):
-        theta = math.exp(eta[k] - whole)
+def take_in(eta, mean, start, logits, away):
+    """Fill eight lanes with documents' logits and with how far they are from their means, from `start` on."""
+    for lane in range(LANES):
+        d = min(start + lane, eta.shape[0] - 1)  # the last one again, in lanes that are not read
+        for k in range(eta.shape[1]):
+            logits[k, lane] = eta[d, k]
+            away[k, lane] = eta[d, k] - mean[d, k]
+
+
+@inlined(fastmath=FAST)
+def take_shares(e, lane, scale, out, shares):
+    """Fill `out` with the proportions of one document, and add them to `shares`."""
+    for k in range(e.shape[0]):
+        theta = e[k, lane] * scale
         out[k] = np.float32(theta)
         shares[k] += theta
-    return whole
 
 
 @loop(fastmath=FAST)
@@ -74,26 +75,30 @@ def sweep_block(
     """
     D, K = eta.shape
     tokens, logits, away, e = lanes[0], lanes[1], lanes[2], lanes[3, :K]
-    N, theta, weights = room[3], single[0], single[1]
-    sums = single[2, : theta.shape[0] // LANES]
+    N, log_wholes, scales = room[3], room[4], room[5]
+    theta, running, weights = single[0], single[1], single[2]
     for start in range(0, D, LANES):
+        take_in(eta, mean, start, logits, away)
+        whole, high = soften(logits, e)
+        put(log_wholes, 0, high + log(whole))
+        put(scales, 0, 1.0 / whole)
         for lane in range(LANES):
-            d = min(start + lane, D - 1)  # the last one again, in lanes that are not read
+            d = min(start + lane, D - 1)
             state = stream(key, first + d)
             n[:] = 0.0
             if start + lane < D:
                 span = slice(indptr[d], indptr[d + 1])
-                log_whole = proportions(eta[d], theta, shares)
+                take_shares(e, lane, scales[lane], theta, shares)
                 state, fits[d] = draw_tokens(
                     indices[span],
                     data[span],
                     eta[d],
-                    log_whole,
+                    log_wholes[lane],
                     theta,
                     beta_T,
                     state,
+                    running,
                     weights,
-                    sums,
                     n,
                     tally,
                 )
@@ -101,9 +106,7 @@ def sweep_block(
             N[lane] = n.sum()
             for k in range(K):
                 tokens[k, lane] = n[k]
-                logits[k, lane] = eta[d, k]
-                away[k, lane] = eta[d, k] - mean[d, k]
-        move_logits(tokens, N, P, passes, logits, away, e, states, room)
+        move_logits(tokens, N, P, passes, logits, away, e, whole, states, room)
         for lane in range(min(LANES, D - start)):
             for k in range(K):
                 eta[start + lane, k] = logits[k, lane]

@@ -29,22 +29,17 @@ def weigh(doc, word, inverse, alpha, eta, first, weights):
 
 
 @inlined(fastmath=FAST)
-def accumulate(sums):
-    """Turn the sums of groups of topics into running sums; return the last."""
-    whole = _NONE
-    for g in range(sums.shape[0]):
-        whole += sums[g]
-        sums[g] = whole
-    return whole
-
-
-@inlined(fastmath=FAST)
-def locate(weights, sums, left):
-    """The topic at which the running sum of weights passes `left`; `sums` are running sums of groups of topics.
+def choose(weights, sums, uniform):
+    """The topic at `uniform` of the way through all weights; `sums` of groups of topics become running sums.
 
     It finds the group first and the topic in it second, and counts instead of searching: which way a search would
     end the processor could only guess.
     """
+    running = _NONE
+    for g in range(sums.shape[0]):
+        running += sums[g]
+        sums[g] = running
+    left = np.float32(uniform) * running
     group = 0
     for g in range(sums.shape[0] - 1):
         group += left >= sums[g]
@@ -58,13 +53,7 @@ def locate(weights, sums, left):
 
 
 @inlined(fastmath=FAST)
-def choose(weights, sums, uniform):
-    """The topic at `uniform` of the way through all weights; `sums` of groups of topics become running sums."""
-    return locate(weights, sums, np.float32(uniform) * accumulate(sums))
-
-
-@inlined(fastmath=FAST)
-def draw_again(j, tokens, counts, inverse, alpha, eta, uniform, scratch):
+def draw_again(j, tokens, counts, inverse, alpha, prior, uniform, scratch):
     """Token j leaves its topic and draws a new one; counts are brought up to date, `inverse` is not.
 
     Counts are written last: to read eight of them at once right after one was written takes long.
@@ -73,6 +62,7 @@ def draw_again(j, tokens, counts, inverse, alpha, eta, uniform, scratch):
     doc_topic, word_topic, topic_total = counts
     old = topics[j]
     doc, word = doc_topic[docs[j]], word_topic[words[j]]
+    eta = prior[words[j]]
     groups = inverse.shape[0] // LANES
     weights, sums = scratch[0], scratch[1, :groups]
     for g in range(groups):
@@ -100,12 +90,13 @@ def invert(a, out):
 
 @loop(fastmath=FAST)
 def gibbs_sweep(
-    docs, words, topics, doc_topic, word_topic, topic_total, inverse, alpha, eta, state, scratch
+    docs, words, topics, doc_topic, word_topic, topic_total, inverse, alpha, prior, state, scratch
 ):
     """One sweep of collapsed Gibbs sampling for LDA over a run of tokens, all counts in place.
 
     Each token leaves its topic and draws a new one in proportion to
-    (doc_topic + alpha) (word_topic + eta) / topic_total; `topic_total` (K,) holds the topics' counts and V eta.
+    (doc_topic + alpha) (word_topic + prior) / topic_total; `prior` (V,) are pseudo-counts of words in any topic, in
+    single precision, and `topic_total` (K,) holds the topics' counts and the sum of the pseudo-counts.
     Single precision is enough: a draw is random by far more than 1e-6.
 
     Counts have columns for a multiple of `LANES` topics; those beyond K stay empty. So does `inverse`, as long; it
@@ -116,7 +107,7 @@ def gibbs_sweep(
     n = words.shape[0]
     half = -(-n // 2)
     every = max(n // _LOOKS, 1)
-    alpha, eta = np.float32(alpha), np.float32(eta)
+    alpha = np.float32(alpha)
     seed = state[0]  # in a register: threads would fight over a cache line of states
     left = 0
     for j in range(half):
@@ -125,10 +116,17 @@ def gibbs_sweep(
             left = every
         left -= 1
         seed, uniform = next_uniform(np.uint64(seed))
-        draw_again(j, tokens, counts, inverse, alpha, eta, uniform, scratch[0])
+        draw_again(j, tokens, counts, inverse, alpha, prior, uniform, scratch[0])
         if half + j < n:
             if every == 1:
                 invert(topic_total, inverse)
             seed, uniform = next_uniform(np.uint64(seed))
-            draw_again(half + j, tokens, counts, inverse, alpha, eta, uniform, scratch[1])
+            draw_again(half + j, tokens, counts, inverse, alpha, prior, uniform, scratch[1])
     state[0] = seed
+
+
+@loop()
+def count_pairs(rows, columns, out):
+    """Add one to `out` at each pair of a row and a column."""
+    for j in range(rows.shape[0]):
+        out[rows[j], columns[j]] += 1.0

@@ -5,15 +5,15 @@ import math
 import numpy as np
 
 from gptm._hot.compile_options import FAST, inlined
-from gptm._hot.exponential import exp, log
-from gptm._hot.simd import LANES, get, put, spread
+from gptm._hot.exponential import log
+from gptm._hot.simd import LANES, get, put, root, spread
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _UNIT = 1.0 / 9007199254740992.0
 # Of Taylor's series in x^2 for cos(x) and sin(x) / x, the highest power first: to rounding for |x| up to pi / 4.
 _OF_COS = tuple((-1) ** k / math.factorial(2 * k) for k in range(8, -1, -1))
 _OF_SIN = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(8, -1, -1))
-_VANISHED = -80.0  # logarithm of a gamma variable beside which others are one
+VANISHED = -80.0  # logarithm of a gamma variable beside which others are one
 
 
 @inlined()
@@ -51,8 +51,7 @@ def two_normals(states, room, first, second):
     The angle is four times one that two short series serve.
     """
     uniforms(states, room)
-    square = log(get(room, 0)) * -2.0
-    radius = exp(log(square) * 0.5)
+    radius = root(log(get(room, 0)) * -2.0)
     uniforms(states, room)
     x = (get(room, 0) - 0.5) * (0.5 * math.pi)
     q = x * x
@@ -85,7 +84,7 @@ def gamma(state, shape):
     if shape < 1.0:
         state, u = uniform(state)
         boost = math.log(u) / max(shape, 1e-300)
-        if boost < _VANISHED:
+        if boost < VANISHED:
             return state, 0.0
         shape += 1.0
     d = shape - 1.0 / 3.0

@@ -115,6 +115,11 @@ def where_above(x, limit, above, else_):
     return np.where(x > limit, above, else_).view(_Value)
 
 
+def root(x):
+    """Square roots."""
+    return np.sqrt(x).view(_Value)
+
+
 def total(x):
     """The sum, of halves of halves."""
     return _folded(operator.add, x)

@@ -12,6 +12,7 @@ from gptm._hot.simd import (
     greatest,
     larger,
     put,
+    root,
     smaller,
     spread,
     total,
@@ -202,6 +203,20 @@ def _where_above():
     def generate(context, builder, signature, arguments):
         x, limit, above, else_ = _all_vectors(context, builder, signature, arguments)
         return builder.select(builder.fcmp_ordered(">", x, limit), above, else_)
+
+    return typed, generate
+
+
+@compiled(root, Vector)
+def _root():
+    def typed(x):
+        return x if is_vector(x) else None
+
+    def generate(context, builder, signature, arguments):
+        (x,) = arguments
+        name = f"llvm.sqrt.v{LANES}f{signature.return_type.dtype.bitwidth}"
+        kind = ir.FunctionType(x.type, [x.type])
+        return builder.call(builder.module.declare_intrinsic(name, fnty=kind), [x])
 
     return typed, generate
 

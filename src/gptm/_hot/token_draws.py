@@ -6,9 +6,9 @@ import numpy as np
 
 from gptm._hot.binomials import share_out
 from gptm._hot.compile_options import FAST, inlined
-from gptm._hot.lda_tokens import accumulate, locate
 from gptm._hot.random_keys import uniform
-from gptm._hot.simd import LANES, get, put, total
+from gptm._hot.simd import LANES, get, put, spread, total
+from gptm._hot.topic_search import find_topic
 
 ONE_BY_ONE = 1000  # tokens of a word in a document; of more, topics are drawn together
 _SMALL = 1e-30  # of a word's probability, below which single precision has too few digits
@@ -16,17 +16,20 @@ _OVERFLOWS = 1e-200
 _IMPOSSIBLE = (
     -700.0
 )  # log-probability of a word that no topic has, as where counts are tiny fractions
-_BELOW_ONE = 1.0 - 2.0**-24  # so that single precision does not round to one
+_NONE = np.float32(0.0)
 
 
 @inlined(fastmath=FAST)
-def weigh_topics(e, topics, weights, sums):
-    """Fill `weights` with e times a word's probabilities, and `sums` with those of eight; return the sum of all."""
-    for g in range(sums.shape[0]):
-        x = get(e, g * LANES) * get(topics, g * LANES)
-        put(weights, g * LANES, x)
-        sums[g] = total(x)
-    return accumulate(sums)
+def weigh_topics(e, topics, running):
+    """Fill `running` with sums of e times a word's probabilities, each over every eighth topic; return the sum of all.
+
+    Eight sums side by side need no sums within a vector. The last eight numbers are those of all topics.
+    """
+    sums = spread(_NONE)
+    for first in range(0, running.shape[0], LANES):
+        sums += get(e, first) * get(topics, first)
+        put(running, first, sums)
+    return total(sums)
 
 
 @inlined()
@@ -42,18 +45,20 @@ def likeliest(eta, topics):
 
 
 @inlined(fastmath=FAST)
-def draw_tokens(words, counts, eta, log_whole, e, beta_T, seed, weights, sums, n, tally):
+def draw_tokens(words, counts, eta, log_whole, e, beta_T, seed, running, weights, n, tally):
     """Draw the topics of a document's tokens; add them to `n` (K,) and `tally` (V, K padded).
 
     `e` (K padded, single precision) are proportions, exp(eta - log_whole). Equal words are drawn together. Returns the
-    next state of the random numbers, and the words' log-probability with the tokens' topics summed out.
+    next state of the random numbers, and the words' log-probability with the tokens' topics summed out. `running` and
+    `weights` (K padded, single precision) are scratch.
     """
-    fit, product, K = 0.0, 1.0, n.shape[0]
+    fit, product = 0.0, 1.0
     for j in range(words.shape[0]):
         w, count = words[j], counts[j]
-        whole = weigh_topics(e, beta_T[w], weights, sums)
+        topics = beta_T[w]
+        whole = weigh_topics(e, topics, running)
         if whole < _SMALL:
-            k, value = likeliest(eta, beta_T[w])
+            k, value = likeliest(eta, topics)
             n[k] += count
             tally[w, k] += np.float32(count)
             fit += count * (value - log_whole)
@@ -66,13 +71,17 @@ def draw_tokens(words, counts, eta, log_whole, e, beta_T, seed, weights, sums, n
             fit += math.log(product)
             product = 1.0
         if count > ONE_BY_ONE:
+            for k in range(e.shape[0]):
+                weights[k] = e[k] * topics[k]
             seed = share_out(seed, count, np.ceil(count), weights, n, tally[w])
             continue
         draws = math.ceil(count)
         share = count / max(draws, 1)
         for _ in range(draws):
             seed, u = uniform(seed)
-            k = min(locate(weights, sums, np.float32(u * _BELOW_ONE) * whole), K - 1)
+            k = find_topic(running, np.float32(u) * whole, weights)
+            if not e[k] * topics[k] > _NONE:  # rounding has led beyond the end
+                k = likeliest(eta, topics)[0]
             n[k] += share
             tally[w, k] += np.float32(share)
     return seed, fit + math.log(product)

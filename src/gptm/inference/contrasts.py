@@ -10,6 +10,8 @@ from functools import cache
 
 import numpy as np
 
+from gptm import _hot
+from gptm._basics.parallel import by_rows
 from gptm._basics.types import Array
 
 
@@ -28,6 +30,40 @@ def contrasts(K: int) -> Array:
         H[:, j] /= np.sqrt((j + 1.0) * (j + 2.0))
     H.flags.writeable = False
     return H
+
+
+def _lengths(K: int) -> Array:
+    """(K - 1,) one over the lengths of Helmert's contrasts."""
+    j = np.arange(1.0, K)
+    return np.asarray(1.0 / np.sqrt(j * (j + 1.0)))
+
+
+def contrast_rows(eta: Array) -> Array:
+    """eta H of logits (n, K), without the matrix product.
+
+    >>> eta = np.array([[3.0, 1.0, -4.0]])
+    >>> np.allclose(contrast_rows(eta), eta @ contrasts(3))
+    True
+    """
+    n, K = eta.shape
+    U = np.empty((n, max(K - 1, 0)))
+    lengths = _lengths(K)
+    by_rows(lambda rows: _hot.to_contrast_rows(eta[rows], lengths, U[rows]), n)
+    return U
+
+
+def topic_rows(U: Array, shift: Array) -> Array:
+    """(U + shift) H' of contrasts (n, K - 1), likewise.
+
+    >>> U, shift = np.array([[3.0, 1.0]]), np.array([0.5, 0.0])
+    >>> np.allclose(topic_rows(U, shift), (U + shift) @ contrasts(3).T)
+    True
+    """
+    n, p = U.shape
+    eta = np.empty((n, p + 1))
+    lengths = _lengths(p + 1)
+    by_rows(lambda rows: _hot.to_topic_rows(U[rows], shift, lengths, eta[rows]), n)
+    return eta
 
 
 def to_contrasts(A: Array) -> Array:

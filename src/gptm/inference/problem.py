@@ -66,6 +66,11 @@ class FitProblem:
         return np.asarray(self.counts.sum(1), dtype=np.float64).ravel()
 
     @cached_property
+    def occurs(self) -> np.ndarray:
+        """(V,) whether any document has a word."""
+        return np.bincount(self.counts.indices, minlength=self.counts.shape[1]) > 0
+
+    @cached_property
     def rank(self) -> int:
         return self.operator.log_pseudo_determinant()[1]
 

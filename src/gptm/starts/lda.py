@@ -28,6 +28,7 @@ ENOUGH = 400_000
 ENOUGH_PER_CELL = 32
 MAX_SHARDS = 8
 MIN_SHARD = 20_000  # tokens
+MIN_PER_WORD = 4  # tokens of a shard for each word of the vocabulary
 _TOKENS = 50_000  # looked at together
 
 
@@ -69,7 +70,7 @@ class LdaRun:
         self._sweeps, self._alpha = 0, ALPHA
         lengths = np.bincount(self._docs, minlength=counts.shape[0])
         # Each shard has a copy of the counts of words: with many words, copies would cost more than tokens do.
-        most = min(n_tokens // MIN_SHARD, n_tokens // counts.shape[1])
+        most = min(n_tokens // MIN_SHARD, n_tokens // (MIN_PER_WORD * counts.shape[1]))
         n_shards = int(np.clip(most, 1, MAX_SHARDS))
         ends = np.concatenate([[0], np.cumsum(lengths)])
         self._pieces = [slice(ends[s.start], ends[s.stop]) for s in shards(lengths, n_shards)]
@@ -81,14 +82,18 @@ class LdaRun:
         self._doc_topic = _count(self._docs, self._topics, (D, self._columns))
         self._word_topic = _count(self._words, self._topics, (V, self._columns))
 
-    def _with_prior(self) -> Array:
-        """(V, columns) counts of words in topics, pseudo-counts included."""
-        K = self._shape[2]
+    def _seeded(self) -> Array:
+        """(V, columns) counts of words in topics, with those of seed words."""
+        if not len(self._seeds):
+            return self._word_topic
         counts = self._word_topic.copy()
-        counts[:, :K] += self.urn.pseudo_counts[:, None]
-        if len(self._seeds):
-            counts[:, :K] += self._seeds
+        counts[:, : self._shape[2]] += self._seeds
         return counts
+
+    def _sizes(self, prior: np.ndarray) -> Array:
+        """(K,) tokens of topics and all their pseudo-counts."""
+        sizes = np.bincount(self._topics, minlength=self._shape[2]) + prior.sum(dtype=np.float64)
+        return np.asarray(sizes + self._seeds.sum(0))
 
     @property
     def sweeps(self) -> int:
@@ -120,23 +125,24 @@ class LdaRun:
         after_sweep: Callable[[], None] | None = None,
     ) -> bool:
         """Go on until so many sweeps are done; False after Ctrl-C, which leaves every token with a topic."""
-        K = self._shape[2]
-        before = self._with_prior()
+        alone = len(self._pieces) == 1  # then counts are brought up to date in place
+        before, prior = self._seeded(), self.urn.pseudo_counts.astype(np.float32)
+        sizes = self._sizes(prior)
 
         def run(item: tuple[slice, Array], checkpoint: Callable[[], None]) -> None:
             checkpoint()
             tokens, state = item
-            local = before.copy()
+            local = before if alone else before.copy()
             _hot.gibbs_sweep(
                 self._docs[tokens],
                 self._words[tokens],
                 self._topics[tokens],
                 self._doc_topic,
                 local,
-                local[:, :K].sum(0, dtype=np.float64),
+                sizes.copy(),
                 np.zeros(self._columns, dtype=np.float32),
                 self._alpha,
-                0.0,
+                prior,
                 state,
                 np.empty((2, 2, self._columns), dtype=np.float32),
             )
@@ -145,11 +151,13 @@ class LdaRun:
         try:
             while self._sweeps < n_sweeps:
                 ordered_map(run, work, n_jobs)
-                self._word_topic = _count(self._words, self._topics, before.shape)
+                if not alone or len(self._seeds):
+                    self._word_topic = _count(self._words, self._topics, before.shape)
                 self._sweeps += 1
                 if self._sweeps % EVERY == 0:
                     self._learn_priors(n_jobs)
-                before = self._with_prior()
+                    prior = self.urn.pseudo_counts.astype(np.float32)
+                before, sizes = self._seeded(), self._sizes(prior)
                 if after_sweep is not None:
                     after_sweep()
         except KeyboardInterrupt:
@@ -161,10 +169,7 @@ class LdaRun:
         """A step for the topics' prior, and one for the documents': with one that is too sparse, EM or a chain of
         logistic-normal topics would start with documents that are much too far apart."""
         K = self._shape[2]
-        counts = self._word_topic[:, :K].astype(np.float64)
-        if len(self._seeds):
-            counts += self._seeds
-        self.urn = draw_urn(counts, self.urn, self._rng, n_jobs)
+        self.urn = draw_urn(self._seeded()[:, :K], self.urn, self._rng, n_jobs)
         in_document = self._doc_topic[:, :K]
         self._alpha = draw_concentration(self._alpha, in_document, self._rng, ALPHA_RATE)
 
@@ -172,7 +177,7 @@ class LdaRun:
         """log p(words | topics, proportions), topics of the tokens summed out: how well a run explains the words."""
         K = self._shape[2]
         theta = self._doc_topic[:, :K].astype(np.float64) + self._alpha
-        beta_T = self._with_prior()[:, :K].astype(np.float64)
+        beta_T = self._seeded()[:, :K] + self.urn.pseudo_counts[:, None]
         theta, beta_T = theta / theta.sum(1, keepdims=True), beta_T / beta_T.sum(0)
         total = 0.0
         for some in blocks(0, len(self._docs), _TOKENS):
@@ -185,8 +190,8 @@ class LdaRun:
         in_document = self._doc_topic[:, : self._shape[2]].astype(np.float64)
         lam = np.log(in_document + SPREAD)
         posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
-        word_topic = _count(self._words, self._topics, self._shape[1:])
-        return GibbsStart(word_topic.astype(np.float64), posterior, self.urn)
+        word_topic = self._word_topic[:, : self._shape[2]].astype(np.float64)
+        return GibbsStart(word_topic, posterior, self.urn)
 
 
 def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -205,5 +210,6 @@ def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _count(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    flat = np.bincount(rows.astype(np.int64) * shape[1] + columns, minlength=shape[0] * shape[1])
-    return flat.reshape(shape).astype(np.float32)
+    out = np.zeros(shape, dtype=np.float32)
+    _hot.count_pairs(rows, columns, out)
+    return out

@@ -6,7 +6,8 @@ Both have inverse Wishart priors, which weigh as much as a few documents, and ar
 import numpy as np
 
 from gptm._basics.types import Array
-from gptm.inference.contrasts import contrasts
+from gptm.inference.contrasts import contrast_rows
+from gptm.inference.em.lower_bound import LOG_2PI
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.scalars import inverse_wishart
 from gptm.inference.sampling.state import ChainState
@@ -17,18 +18,22 @@ SCALE = 0.5  # their mean variance
 
 def residuals(state: ChainState) -> Array:
     """(D, p) the documents' own part of the logits."""
-    return np.asarray(state.eta @ contrasts(state.K) - state.mu - state.F)
+    E = contrast_rows(state.eta)
+    E -= state.mu
+    E -= state.F
+    return E
 
 
 def draw_covariances(
     problem: FitProblem, state: ChainState, rng: np.random.Generator
 ) -> ChainState:
-    """S, then B or its one factor, given logits and means."""
+    """S, then B or its one factor, given logits and means. Before, the density of the draws so far is taken."""
     p = state.K - 1
     if p == 0:
-        return state
+        return state._replace(log_density=state.fit)
     E = residuals(state)
     squares, n = E.T @ E, float(len(E))
+    state = state._replace(log_density=state.fit + log_density_of(state.S, squares, n))
     kernel = problem.coregionalization != "none"
     shared = kernel and problem.coregionalization == "shared"
     S = state.S
@@ -38,6 +43,16 @@ def draw_covariances(
         S = inverse_wishart(prior_scale(p) + squares, p + DEGREES + n, rng)
     state = state._replace(S=S)
     return _draw_strength(problem, state, rng) if kernel else state
+
+
+def log_density_of(S: Array, squares: Array, n: float) -> float:
+    """log p(logits | means, S) of n documents with such squares of residuals.
+
+    Together with that of the words, it is the trace of a chain. The words' part is that of the logits before the sweep,
+    which comes for free.
+    """
+    distance = float(np.trace(np.linalg.solve(S, squares)))
+    return -0.5 * (distance + n * (float(np.linalg.slogdet(S)[1]) + len(S) * LOG_2PI))
 
 
 def prior_scale(p: int) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 from gptm import _hot
 from gptm._basics.parallel import BLOCK, blocks, ordered_map, shards
 from gptm._basics.types import Array
-from gptm.inference.contrasts import contrasts
+from gptm.inference.contrasts import contrasts, topic_rows
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.topic_prior import random_key
@@ -32,7 +32,7 @@ def draw_documents(problem: FitProblem, state: ChainState, rng: np.random.Genera
     """Topics of tokens given beta and eta, then eta given these; both count towards the rest of the sweep."""
     counts, K, key = problem.counts, state.K, random_key(rng)
     D, V = counts.shape
-    mean = np.ascontiguousarray((state.mu + state.F) @ contrasts(K).T)
+    mean = topic_rows(state.F, state.mu)
     P, eta, fits = precision_of(state.S), state.eta.copy(), np.empty(D)
     # With many words, adding up the shards' counts would cost more than tokens do.
     n_shards = int(np.clip(min(counts.nnz // MIN_SHARD, counts.nnz // V), 1, MANY_SHARDS))

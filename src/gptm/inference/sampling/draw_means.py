@@ -13,7 +13,7 @@ import numpy as np
 
 from gptm._basics.types import Array
 from gptm.fitted import Part
-from gptm.inference.contrasts import contrasts
+from gptm.inference.contrasts import contrast_rows
 from gptm.inference.mean_solve import diagonalise
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.state import ChainState
@@ -35,7 +35,7 @@ class White(NamedTuple):
 
 def draw_means(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
     """mu with a flat prior, and F, given the documents' logits."""
-    U = state.eta @ contrasts(state.K)
+    U = contrast_rows(state.eta)
     if problem.coregionalization == "none" or state.K < 2:
         return _draw_mu(problem, state, U, rng)
     structures = term_structures(problem, state)

@@ -25,25 +25,53 @@ def seeds_of(problem: FitProblem, K: int) -> Array:
 
 
 def draw_topics(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
-    """beta given the topics of all tokens."""
-    key = random_key(rng)
-    gammas = _hot.padded_zeros(len(state.counts), state.K)
-    seeds, prior = seeds_of(problem, state.K), state.urn.pseudo_counts
+    """beta given the topics of all tokens.
 
-    def run(rows: slice, checkpoint: Callable[[], None]) -> None:
+    Words that no document has are needed nowhere in a sweep: their rows are zero, and the sum of their gammas, which is
+    a gamma variable too, is drawn instead of them.
+    """
+    key = random_key(rng)
+    V, columns = state.counts.shape
+    beta_T = _hot.padded_zeros(V, state.K, dtype=np.float32)
+    seeds, prior = seeds_of(problem, state.K), state.urn.pseudo_counts
+    occurs = problem.occurs
+
+    def run(rows: slice, checkpoint: Callable[[], None]) -> Array:
         checkpoint()
         own = seeds[rows] if len(seeds) else seeds
+        sums, states = np.zeros(columns), np.zeros(_hot.LANES, dtype=np.uint64)
+        room = np.ones((6, _hot.LANES))
         _hot.draw_gammas(
-            key, rows.start, state.counts[rows], prior[rows], own, gammas[rows, : state.K]
+            key,
+            rows.start,
+            state.counts[rows],
+            prior[rows],
+            own,
+            occurs[rows],
+            beta_T[rows],
+            sums,
+            states,
+            room,
         )
+        return sums
 
-    ordered_map(run, blocks(0, len(gammas), ROWS), problem.n_jobs)
-    total = gammas.sum(0)
+    pieces = blocks(0, V, ROWS)
+    total = np.sum(ordered_map(run, pieces, problem.n_jobs), axis=0)
+    absent = prior[~occurs].sum() + (seeds[~occurs].sum(0) if len(seeds) else np.zeros(state.K))
+    total[: state.K] += rng.standard_gamma(absent)
     vanished = np.flatnonzero(total[: state.K] == 0.0)  # topics without a token whose prior is tiny
-    gammas[:, vanished] = state.urn.base[:, None]
-    total[vanished] = 1.0
-    total[state.K :] = 1.0
-    return state._replace(beta_T=(gammas / total).astype(np.float32))
+    if len(vanished):
+        beta_T[:, vanished] = state.urn.base[:, None]
+        total[vanished] = 1.0
+    scale = np.zeros(columns)
+    scale[: state.K] = 1.0 / total[: state.K]
+
+    def normalise(rows: slice, checkpoint: Callable[[], None]) -> None:
+        checkpoint()
+        _hot.normalise_words(scale, beta_T[rows])
+
+    ordered_map(normalise, pieces, problem.n_jobs)
+    return state._replace(beta_T=beta_T)
 
 
 def draw_prior(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:

@@ -16,7 +16,7 @@ class ChainState(NamedTuple):
 
     counts: Array  # (V, K padded) tokens of words in topics
     urn: Urn  # the topics' common prior
-    beta_T: Array  # (V, K padded) topics as drawn, single precision
+    beta_T: Array  # (V, K padded) topics as drawn, single precision; zero for words of no document
     eta: Array  # (D, K) logits of documents; rows sum to zero
     mu: Array  # (p,) overall mean of the contrasts of logits, p = K - 1
     F: Array  # (D, p) what the kernel adds to it

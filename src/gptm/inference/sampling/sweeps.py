@@ -11,10 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from gptm import _hot
-from gptm.inference.contrasts import centred, contrasts, to_contrasts
-from gptm.inference.em.lower_bound import LOG_2PI
+from gptm.inference.contrasts import centred, contrast_rows, contrasts, to_contrasts
 from gptm.inference.problem import FitProblem
-from gptm.inference.sampling.draw_covariances import draw_covariances, residuals
+from gptm.inference.sampling.draw_covariances import draw_covariances
 from gptm.inference.sampling.draw_documents import draw_documents
 from gptm.inference.sampling.draw_means import draw_means
 from gptm.inference.sampling.draw_topics import draw_prior, draw_topics
@@ -25,24 +24,9 @@ WEAKEST = 1e-3  # strength of a kernel beside the documents' own variance, where
 Step = Callable[[FitProblem, ChainState, np.random.Generator], ChainState]
 
 
-def measure_density(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
-    """log p(words | logits, topics) + log p(logits | means, covariances): the trace of a chain.
-
-    The words' part is that of the logits before the sweep, which comes for free.
-    """
-    E = residuals(state)
-    if not E.shape[1]:
-        return state._replace(log_density=state.fit)
-    distance = np.trace(np.linalg.solve(state.S, E.T @ E))
-    log_det = np.linalg.slogdet(state.S)[1]
-    log_prior = -0.5 * float(distance + len(E) * (log_det + E.shape[1] * LOG_2PI))
-    return state._replace(log_density=state.fit + log_prior)
-
-
 STEPS: tuple[Step, ...] = (
     draw_topics,
     draw_documents,
-    measure_density,
     draw_prior,
     draw_means,
     draw_covariances,
@@ -73,7 +57,7 @@ def first_state(problem: FitProblem, start: Start) -> ChainState:
         beta_T=np.empty((0, 0), dtype=np.float32),
         eta=np.ascontiguousarray(centred(lam)),
         mu=begin.means.mu @ H,
-        F=begin.F @ H,
+        F=contrast_rows(np.ascontiguousarray(begin.F)),
         parts=(),
         energy=np.zeros((p, p)),
         dimension=0,

@@ -60,7 +60,7 @@ def draw_urn(counts: Array, urn: Urn, rng: np.random.Generator, n_jobs: int | No
         _hot.draw_tables(key, rows.start, counts[rows], prior[rows], opened[rows])
 
     ordered_map(run, blocks(0, len(opened), ROWS), n_jobs)
-    tau = draw_tau(urn.tau, float(opened.sum()), counts.sum(0), rng)
+    tau = draw_tau(urn.tau, float(opened.sum()), counts.sum(0, dtype=np.float64), rng)
     even = draw_even(urn.even, opened, rng)
     base = rng.standard_gamma(opened + even)
     base = np.maximum(base / base.sum(), _LEAST)
