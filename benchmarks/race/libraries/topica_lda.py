@@ -1,0 +1,17 @@
+"""LDA in topica, 1,000 sweeps."""
+
+import numpy as np
+import topica
+
+from benchmarks.race.libraries.topica_stm import in_our_order
+from benchmarks.race.task import Outcome, Task
+
+PACKAGE, WARMS_UP = "topica", False
+SWEEPS = 1000
+
+
+def fit(task: Task) -> Outcome:
+    model = topica.LDA(num_topics=task.K, seed=task.seed)
+    fitted = model.fit(task.documents(), iters=SWEEPS, num_threads=task.threads) or model
+    topics = in_our_order(np.asarray(fitted.topic_word), list(fitted.vocabulary), task.vocabulary)
+    return Outcome(topics, np.asarray(fitted.doc_topic), {"sweeps": SWEEPS})

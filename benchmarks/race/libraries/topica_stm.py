@@ -1,0 +1,47 @@
+"""The structural topic model in topica, with its defaults: spectral start, up to 500 iterations."""
+
+from typing import Any
+
+import numpy as np
+import topica
+
+from benchmarks.race.task import Outcome, Task
+
+PACKAGE, WARMS_UP = "topica", False
+DRAWS = 50  # of the proportions, for errors by composition
+
+
+def in_our_order(found: np.ndarray, words: list[str], vocabulary: np.ndarray) -> np.ndarray:
+    """(K, V) topics with one column for each word of ours; words that the library left out have none."""
+    column = {word: number for number, word in enumerate(vocabulary)}
+    topics = np.zeros((len(found), len(vocabulary)))
+    topics[:, [column[word] for word in words]] = found
+    return topics
+
+
+def fit(task: Task) -> Outcome:
+    model = topica.STM(num_topics=task.K, seed=task.seed)
+    side = {"formula": task.formula, "data": task.metadata} if task.formula else {}
+    fitted = model.fit(task.documents(), num_threads=task.threads, **side) or model
+    topics = in_our_order(np.asarray(fitted.topic_word), list(fitted.vocabulary), task.vocabulary)
+    facts = {"converged": bool(fitted.converged)}
+    return Outcome(topics, np.asarray(fitted.doc_topic), facts, _effect(fitted, task))
+
+
+def _effect(model: topica.STM, task: Task) -> dict[str, list[float]] | None:
+    """Regression of the shares on the formula, with the proportions' own uncertainty, 90 % intervals."""
+    if task.effect is None:
+        return None
+    column, _, other = task.effect
+    tables = topica.estimate_effect(
+        model, data=task.metadata, formula=task.formula, nsims=DRAWS, ci=0.9, seed=task.seed
+    )
+    rows = [_row(table, column, other) for table in tables]
+    return {name: [row[name] for row in rows] for name in ("estimate", "low", "high")}
+
+
+def _row(table: Any, column: str, level: str) -> dict[str, float]:
+    """The coefficient of one level of a column."""
+    place = list(table.feature_names).index(f"{column}[T.{level}]")
+    ends = {"estimate": table.coef, "low": table.ci_low, "high": table.ci_high}
+    return {name: float(values[place]) for name, values in ends.items()}
