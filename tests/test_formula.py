@@ -30,7 +30,8 @@ MEANINGS = {
     r"categorical('it\'s')": k.Categorical("it's"),
     "graph(links, id=id)": k.Graph("links", id="id"),
     "graph(links, id=None, form=direct, nu=2)": k.Graph("links", form="direct", nu=2),
-    "embedding(vector, center=True)": k.Embedding("vector", center=True),
+    "embedding(vector, center=False)": k.Embedding("vector", center=False),
+    "embedding(vector, n_directions=None)": k.Embedding("vector", n_directions=None),
     "identity()": k.Identity(),
     "must_link(label, gamma=0.5)": k.MustLink("label", gamma=0.5),
     "MustLink()": k.MustLink(),
@@ -116,7 +117,7 @@ LEAVES = st.one_of(
         maybe(length_scale=positive, name=names),
     ),
     with_column(k.Categorical),
-    with_column(k.Embedding, center=st.booleans()),
+    with_column(k.Embedding, center=st.booleans(), n_directions=st.none() | st.integers(1, 100)),
     with_column(k.Graph, id=names, form=forms, kappa=positive, nu=st.integers(1, 5)),
     with_column(k.MustLink, gamma=positive),
     st.builds(

@@ -16,6 +16,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import cosine_distances
@@ -176,6 +177,11 @@ CONTRACT = {
     "linear": (k.Linear("t"), products(T), 0),
     "linear, two columns": (k.Linear("t", "s", name="trend"), products(T, S), 0),
     "embedding": (k.Embedding("vector", center=True), UNIT @ UNIT.T, 0),
+    "embedding, two directions": (
+        k.Embedding("vector", n_directions=2),
+        1 - cosine_distances(PCA(2).fit_transform(VECTORS)),
+        0,
+    ),
     "embedding, not centred": (
         k.Embedding("vector", center=False),
         1 - cosine_distances(VECTORS),

@@ -223,6 +223,22 @@ def test_embeddings_are_alike_by_their_cosine(make, center):
     assert_allclose(bound.own_gram(new, joint=False), 1.0)
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_vectors_are_compared_along_their_principal_directions(center):
+    rng = np.random.default_rng(5)
+    vectors = rng.standard_normal((N, 30)) * np.linspace(3.0, 0.1, 30) + 1.0
+    middle = vectors.mean(axis=0) if center else 0.0
+    directions = np.linalg.svd(vectors - middle, full_matrices=False)[2][:4].T
+    Z = unit((vectors - middle) @ directions)
+    kernel = k.Embedding("v", n_directions=4, center=center)
+    bound = bind(kernel, FRAME.assign(v=list(vectors)))
+    assert bound.rows.shape == (N, 4)
+    assert_allclose(bound.gram(), Z @ Z.T, atol=1e-9)
+    later = rng.standard_normal((3, 30))
+    new = read(bound, pd.DataFrame({"v": list(later)}))
+    assert_allclose(bound.cross_gram(new), unit((later - middle) @ directions) @ Z.T, atol=1e-9)
+
+
 def test_a_matrix_in_a_dict_is_a_column_of_vectors():
     X = np.random.default_rng(0).poisson(2.0, (N, 6))
     kernel = k.Embedding("v")
@@ -305,6 +321,7 @@ def test_vectors_of_another_length_are_refused_at_transform(cells):
 def test_embedding_names_what_is_wrong():
     with pytest.raises(ValueError, match="Embedding expects a column name"):
         k.Embedding(["v"])
+    refused(lambda: k.Embedding("v", n_directions=0), "n_directions", "0")
     refused(lambda: k.Embedding("v").bind(Documents(N)), "'v'", "metadata=")
     refused(lambda: bind(k.Embedding("w")), "'w'", "'v'")
 

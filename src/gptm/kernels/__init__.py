@@ -19,13 +19,13 @@ from gptm.kernels.kernel import Kernel
 
 if TYPE_CHECKING:  # editors and type checkers cannot see what is found below
     from gptm.kernels.categorical import Categorical as Categorical
+    from gptm.kernels.embedding import Embedding as Embedding
     from gptm.kernels.function import Function as Function
     from gptm.kernels.graph import Graph as Graph
     from gptm.kernels.identity import Identity as Identity
     from gptm.kernels.kernel import Product as Product
     from gptm.kernels.kernel import Scaled as Scaled
     from gptm.kernels.kernel import Sum as Sum
-    from gptm.kernels.linear import Embedding as Embedding
     from gptm.kernels.linear import Linear as Linear
     from gptm.kernels.mustlink import MustLink as MustLink
     from gptm.kernels.nearest_neighbors import NearestNeighbors as NearestNeighbors

@@ -11,9 +11,9 @@ from gptm.corpus.kinds import MAPPINGS, LinkTarget, base_kind, link_target
 from gptm.corpus.metadata import level_names, link_lists, numbers, out_of_scale, vectors
 from gptm.corpus.several_values import values_in
 from gptm.kernels.categorical import Categorical
+from gptm.kernels.embedding import Embedding
 from gptm.kernels.graph import Graph
 from gptm.kernels.kernel import Kernel
-from gptm.kernels.linear import Embedding
 from gptm.kernels.smooth import Matern
 
 

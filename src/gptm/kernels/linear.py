@@ -1,24 +1,23 @@
-"""Linear similarity of numeric columns, and of vectors such as embeddings."""
+"""Linear similarity of numbers: of numeric columns, and what this shares with vectors such as embeddings."""
 
 from abc import abstractmethod
 from collections.abc import Collection
 from functools import cached_property
 from itertools import compress
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
-from gptm.corpus.metadata import column, read_points, vectors
+from gptm.corpus.metadata import read_points
 from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn
 from gptm.kernels.kernel import Kernel
-from gptm.kernels.smooth import checked_columns, grid, warn_constant, warn_same_vectors
+from gptm.kernels.smooth import checked_columns, grid, warn_constant
 from gptm.operators import Block, Features, Placement, Structure
 
 
-class _VectorKernel(Kernel):
+class VectorKernel(Kernel):
     """A kernel x' y of some numbers of the documents."""
 
     @abstractmethod
@@ -29,11 +28,11 @@ class _VectorKernel(Kernel):
 
     @abstractmethod
     def prepare(self, points: Array) -> tuple[Array, Array]:
-        """(p,) centre and scale of the training points."""
+        """(p,) centre of the training points, and (p, r) axes along which documents are compared."""
 
-    @abstractmethod
-    def features(self, standardised: Array) -> Array:
-        """(n, p) rows whose inner products are the kernel."""
+    def features(self, projected: Array) -> Array:
+        """(n, r) rows whose inner products are the kernel, from coordinates along the axes."""
+        return projected
 
     def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
         """Values along which to show its effect; None if there are none."""
@@ -45,22 +44,22 @@ class _VectorKernel(Kernel):
         if not there.any():
             names = ", ".join(map(repr, self.column_names()))
             raise nothing_to_learn(self, f"every row misses a value in {names}")
-        centre, scale = self.prepare(points[there])
-        return VectorBound(self, self.features((points - centre) / scale), centre, scale, dates)
+        centre, axes = self.prepare(points[there])
+        return VectorBound(self, self.features((points - centre) @ axes), centre, axes, dates)
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "VectorBound":
-        return VectorBound(self, *(arrays[name] for name in ("rows", "centre", "scale", "dates")))
+        return VectorBound(self, *(arrays[name] for name in ("rows", "centre", "axes", "dates")))
 
 
 class VectorBound(BoundKernel):
     """Rows of features of the training documents, NaN where missing."""
 
     def __init__(
-        self, kernel: _VectorKernel, rows: Array, centre: Array, scale: Array, dates: np.ndarray
+        self, kernel: VectorKernel, rows: Array, centre: Array, axes: Array, dates: np.ndarray
     ):
-        self.kernel: _VectorKernel = kernel
+        self.kernel: VectorKernel = kernel
         self.rows = rows
-        self.centre, self.scale, self.dates = centre, scale, dates
+        self.centre, self.axes, self.dates = centre, axes, dates
         self.n = len(rows)
         self._variance = float((rows[~self.alone()] ** 2).sum(1).mean())
 
@@ -100,18 +99,18 @@ class VectorBound(BoundKernel):
             raise ValueError(
                 f"{self.kernel!r} was fitted to vectors of {len(self.centre)} numbers; these have {points.shape[1]}."
             )
-        return self.kernel.features((points - self.centre) / self.scale)
+        return self.kernel.features((points - self.centre) @ self.axes)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {
             "rows": self.rows,
             "centre": self.centre,
-            "scale": self.scale,
+            "axes": self.axes,
             "dates": self.dates,
         }
 
 
-class Linear(_VectorKernel):
+class Linear(VectorKernel):
     """Straight-line effects of numeric or date columns, each standardised and with the same weight.
 
     Parameters
@@ -144,66 +143,12 @@ class Linear(_VectorKernel):
         warn_constant(self, self.columns, points)
         constant = np.ptp(points, axis=0) == 0
         centre = np.where(constant, points[0], points.mean(axis=0))
-        return centre, np.where(constant, 1.0, points.std(axis=0))
-
-    def features(self, standardised: Array) -> Array:
-        return standardised / np.sqrt(len(self.columns))
+        scale = np.where(constant, 1.0, points.std(axis=0))
+        return centre, np.diag(1.0 / (scale * np.sqrt(len(scale))))
 
     def describe(self, dates: Collection[str] = ()) -> str:
         return f"topics rise or fall steadily with {listed(self.columns)}"
 
     def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
-        points = bound.rows * np.sqrt(len(self.columns)) * bound.scale + bound.centre
+        points = bound.rows / np.diagonal(bound.axes) + bound.centre
         return grid(self.columns, points, bound.dates, n_points)
-
-
-class Embedding(_VectorKernel):
-    """Documents are alike if their vectors, such as embeddings of a language model, point the same way.
-
-    Parameters
-    ----------
-    column : str
-        Column of the metadata with a list or array of numbers per document, all of the same length.
-    center : bool, default=False
-        Subtract the mean vector of the training documents first. Try it if nearly all vectors point the same way.
-    name : str, optional
-        Name of this term in tables and plots.
-
-    Examples
-    --------
-    >>> from gptm import kernels as k
-    >>> k.Embedding("vector")
-    Embedding('vector')
-    """
-
-    def __init__(self, column: str, *, center: bool = False, name: str | None = None):
-        if not isinstance(column, str):
-            raise ValueError(
-                f"Embedding expects a column name, for example Embedding('vector'); got {column!r}."
-            )
-        self.column = column
-        self.center = center
-        self.name = name
-
-    def column_names(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    def read(
-        self, frame: pd.DataFrame | None, then: np.ndarray | None = None
-    ) -> tuple[Array, np.ndarray]:
-        rows = vectors(column(frame, self.column, repr(self)), self.column)
-        return rows, np.zeros(1, dtype=bool)
-
-    def prepare(self, points: Array) -> tuple[Array, Array]:
-        if not points.any():
-            raise nothing_to_learn(self, f"every vector in {self.column!r} is zero")
-        warn_same_vectors(self, self.column, points)
-        centre = points.mean(axis=0)
-        return (centre if self.center else np.zeros_like(centre)), np.ones_like(centre)
-
-    def describe(self, dates: Collection[str] = ()) -> str:
-        return f"documents with similar vectors ({self.column}) are alike"
-
-    def features(self, standardised: Array) -> Array:
-        lengths: Any = np.linalg.norm(standardised, axis=1, keepdims=True)
-        return standardised / np.where(lengths == 0, 1.0, lengths)

@@ -28,7 +28,7 @@ def check_training(arrays: Arrays, D: int, V: int) -> None:
             _CHECKS[name](path, array, D)
         elif name == "shape":
             _check_matrix_shape(begin, arrays, V)
-        elif name in ("centre", "scale"):
+        elif name in ("centre", "scale", "axes"):
             _check_widths(path, array, begin, arrays, V)
         elif array.dtype.kind == "f":
             check_finite(path, array)
@@ -89,10 +89,18 @@ def _check_matrix_shape(begin: str, arrays: Arrays, V: int) -> None:
 
 
 def _check_widths(path: str, array: np.ndarray, begin: str, arrays: Arrays, V: int) -> None:
-    """A centre or a scale is for each coordinate, or for each word."""
+    """A centre or a scale is for each coordinate, or for each word; axes lead from some coordinates to others."""
     beside = f"{begin}." if begin else ""
     coordinates = arrays.get(f"{beside}points", arrays.get(f"{beside}rows"))
     width = V if coordinates is None else coordinates.shape[-1]
+    axes = arrays.get(f"{beside}axes")
+    if axes is not None:
+        if axes.ndim != 2 or axes.shape[1] != width or axes.dtype.kind != "f":
+            raise ValueError(f"{beside}axes must be {width} columns of numbers")
+        check_finite(f"{beside}axes", axes)
+        width = len(axes)
+    if path.endswith("axes"):
+        return
     if array.shape != (width,) or array.dtype.kind != "f":
         raise ValueError(f"{path} must be {width} numbers")
     check_finite(path, array)
