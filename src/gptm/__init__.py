@@ -11,7 +11,14 @@ from gptm._basics.version import VERSION
 if TYPE_CHECKING:
     from gptm import corpus, files, kernels, metrics, plots, report
     from gptm.corpus import Corpus, open_corpus
-    from gptm.findings import check_residuals, permutation_test, stability
+    from gptm.findings import (
+        check_residuals,
+        document_intrusion,
+        permutation_test,
+        score_intrusion,
+        stability,
+        word_intrusion,
+    )
     from gptm.model import CTM, GPTM, load
     from gptm.questions import split_sample_effects, topics_over_time
     from gptm.selection import align, compare, cross_validate, search_components
@@ -27,6 +34,7 @@ __all__ = [
     "compare",
     "corpus",
     "cross_validate",
+    "document_intrusion",
     "files",
     "kernels",
     "load",
@@ -35,10 +43,12 @@ __all__ = [
     "permutation_test",
     "plots",
     "report",
+    "score_intrusion",
     "search_components",
     "split_sample_effects",
     "stability",
     "topics_over_time",
+    "word_intrusion",
 ]
 
 _HOMES = {
@@ -49,13 +59,16 @@ _HOMES = {
     "check_residuals": "gptm.findings",
     "compare": "gptm.selection",
     "cross_validate": "gptm.selection",
+    "document_intrusion": "gptm.findings",
     "load": "gptm.model",
     "open_corpus": "gptm.corpus",
     "permutation_test": "gptm.findings",
+    "score_intrusion": "gptm.findings",
     "search_components": "gptm.selection",
     "split_sample_effects": "gptm.questions",
     "stability": "gptm.findings",
     "topics_over_time": "gptm.questions",
+    "word_intrusion": "gptm.findings",
 }
 _MODULES = ("corpus", "files", "kernels", "metrics", "plots", "report")
 __getattr__, __dir__ = lazy_names(__name__, _HOMES | {name: f"gptm.{name}" for name in _MODULES})

@@ -1,15 +1,22 @@
 """Whether findings survive: other seeds, other documents, shuffled columns, residuals, and human readers."""
 
+from gptm.findings.intrusion import IntrusionSheet, document_intrusion, word_intrusion
+from gptm.findings.intrusion_scores import IntrusionScores, score_intrusion
 from gptm.findings.permutation import PermutationTest, permutation_test
 from gptm.findings.refit_stability import stability
 from gptm.findings.residuals import ResidualCheck, check_residuals
 from gptm.findings.stability_result import Stability
 
 __all__ = [
+    "IntrusionScores",
+    "IntrusionSheet",
     "PermutationTest",
     "ResidualCheck",
     "Stability",
     "check_residuals",
+    "document_intrusion",
     "permutation_test",
+    "score_intrusion",
     "stability",
+    "word_intrusion",
 ]
