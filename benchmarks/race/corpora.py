@@ -61,6 +61,8 @@ class Labelled:
         self.counts = counts[long_enough]
         self.vocabulary = vectorizer.get_feature_names_out()
         self.texts = [rows[i]["text"] for i in kept]
+        analyse = vectorizer.build_analyzer()
+        self.tokens = [analyse(text) for text in self.texts]
         self.labels = np.array([rows[i]["label"] for i in kept])
 
     def vectors(self) -> tuple[np.ndarray, float]:

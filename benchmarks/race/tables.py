@@ -8,7 +8,7 @@ import pandas as pd
 SCORES = {
     "words": ("log_likelihood", "perplexity", "npmi", "seconds", "cpu", "memory_mb"),
     "effects": ("slope", "error", "bands_hold", "least_overlap", "seconds", "cpu"),
-    "topics": ("npmi", "diversity", "purity", "nmi", "assigned", "seconds", "cpu"),
+    "topics": ("npmi", "c_v", "diversity", "purity", "nmi", "assigned", "seconds", "cpu"),
 }
 
 

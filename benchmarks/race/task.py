@@ -38,7 +38,9 @@ class Task(NamedTuple):
         save_npz(folder / "counts.npz", self.counts)
         np.save(folder / "vocabulary.npy", self.vocabulary.astype(str))
         if self.metadata is not None:
-            self.metadata.to_json(folder / "metadata.json", orient="table", index=False)
+            self.metadata.to_json(
+                folder / "metadata.json", orient="table", index=False, double_precision=15
+            )
         if self.vectors is not None:
             np.save(folder / "vectors.npy", self.vectors)
         names = ("K", "seed", "threads", "formula", "effect", "texts")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.race.corpora import Labelled, poliblog
 from benchmarks.race.task import Task
@@ -200,23 +199,12 @@ class Topics(Track):
         clusters = np.where(assigned, theta.argmax(1), -1)
         return {
             "npmi": float(metrics.npmi_coherence(topics, corpus.counts, n_words=TOP_WORDS).mean()),
+            "c_v": float(np.mean(metrics.c_v(topics, corpus.tokens, corpus.vocabulary))),
             "diversity": float(metrics.topic_diversity(topics, n_words=TOP_WORDS)),
-            "purity": purity(corpus.labels, clusters),
-            "nmi": float(normalized_mutual_info_score(corpus.labels, clusters)),
+            "purity": metrics.purity(clusters, corpus.labels),
+            "nmi": metrics.nmi(clusters, corpus.labels),
             "assigned": float(assigned.mean()),
         }
-
-
-def purity(labels: np.ndarray, clusters: np.ndarray) -> float:
-    """Share of the documents whose label is the commonest one of their cluster.
-
-    >>> purity(np.array(["a", "a", "b", "b"]), np.array([0, 0, 0, 1]))
-    0.75
-    """
-    commonest = [
-        np.unique(labels[clusters == c], return_counts=True)[1].max() for c in np.unique(clusters)
-    ]
-    return float(sum(commonest) / len(labels))
 
 
 TRACKS: dict[str, type[Track]] = {"words": Words, "effects": Effects, "topics": Topics}
