@@ -240,6 +240,7 @@ BAD = {
     "--points": ["0"],
     "--scores": ["{missing}"],
     "--seed": ["-1"],
+    "--segmenter": ["klingon"],
     "--seed-words": ["war", "99=tea", "war=qqq"],
     "--stop-words": ["klingon"],
     "--term": ["dat"],
@@ -252,6 +253,7 @@ BAD = {
     "--topics": ["0", "x"],
     "--versus": ["when", "nowhere=1", "date=soon"],
     "--vocabulary": ["{missing}"],
+    "--word-forms": ["roots", "lemmas:klingon"],
     "--words": ["0"],
 }
 ARGUMENTS = {option: name for name, option in OPTIONS.items()}

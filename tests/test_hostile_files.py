@@ -406,10 +406,31 @@ def test_stop_words_that_are_values(value, changed):
         setting("words", "extra_stop_words")([5]),
         setting("words", "keep")("urls"),
         setting("words", "keep")([["urls"]]),
+        setting("words", "phrases")("phrases.txt"),
+        setting("words", "phrases")([["new", "york"]]),
+        setting("words", "word_forms")(["lemmas"]),
+        setting("words", "segmenter")("os.system"),
+        setting("words", "segmenter")({"function": "os.system"}),
     ],
 )
 def test_settings_of_another_kind(change, changed):
     refused(changed(change, "none"), read_header)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("word_forms", "roots"), ("keep", ["links"]), ("word_forms", "lemmas:xx")]
+)
+def test_settings_of_words_that_mean_nothing(name, value, changed):
+    refused(changed(setting("words", name)(value), "none"), gptm.load)
+
+
+def test_a_function_in_a_file_is_a_name_and_never_looked_up(changed, monkeypatch):
+    path = changed(setting("words", "segmenter")("function:os.system"), "none")
+    monkeypatch.setattr("os.system", lambda *_: pytest.fail("was run"))
+    model = gptm.load(path)
+    assert model.fitted_.words.segmenter == "function:os.system"
+    with pytest.raises(ValueError, match="a function, which a model file cannot hold"):
+        model.transform(["green tea"])
 
 
 def test_what_would_be_refused_is_not_saved(tmp_path):

@@ -345,6 +345,8 @@ def test_wrong_texts_are_refused():
         Words("english").count(["the", "of"])
     with pytest.raises(ValueError, match=r"got \['odd'\]"):
         Words.from_dict({"odd": 1})
+    with pytest.raises(ValueError, match="never a file"):
+        Words.from_dict({"stop_words": __file__})
 
 
 def test_new_texts_settle_the_language_where_the_settings_leave_it_open():

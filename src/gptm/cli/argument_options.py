@@ -39,7 +39,9 @@ OPTIONS = {
     "n_points": "--points",
     "ngram_range": "--ngrams",
     "overwrite": "--overwrite",
+    "phrases": "--phrases",
     "random_state": "--seed",
+    "segmenter": "--segmenter",
     "seed_words": "--seed-words",
     "stop_words": "--stop-words",
     "strict": "--strict",
@@ -50,6 +52,7 @@ OPTIONS = {
     "topic": "--topic",
     "versus": "--versus",
     "vocabulary": "--vocabulary",
+    "word_forms": "--word-forms",
 }
 
 

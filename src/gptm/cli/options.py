@@ -206,6 +206,29 @@ class WordOptions:
             rich_help_panel=_WORDS,
         ),
     ] = None
+    phrases: Annotated[
+        bool,
+        typer.Option(
+            "--phrases",
+            help="Find phrases, such as united states, and count each as one word.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = False
+    word_forms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMS",
+            help="Count words by their lemmas or by their stems, for example lemmas or stems:german.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = None
+    segmenter: Annotated[
+        Literal["jieba", "janome"] | None,
+        typer.Option(
+            help="Cut texts without blanks between words: jieba for Chinese, janome for Japanese.",
+            rich_help_panel=_WORDS,
+        ),
+    ] = None
     token_pattern: Annotated[
         str | None,
         typer.Option(help="Regular expression that matches one word.", rich_help_panel=_WORDS),
@@ -219,6 +242,9 @@ class WordOptions:
             "max_df": parse_frequency("--max-df", self.max_df),
             "ngram_range": parse_ngrams(self.ngrams),
             "keep": self.keep,
+            "phrases": self.phrases,
+            "word_forms": self.word_forms,
+            "segmenter": self.segmenter,
         }
         if self.token_pattern is not None:
             settings["token_pattern"] = self.token_pattern

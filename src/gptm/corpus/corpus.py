@@ -125,6 +125,9 @@ class Corpus:
         ngram_range: tuple[int, int] = (1, 1),
         token_pattern: str = TOKEN_PATTERN,
         keep: str | Sequence[str] = (),
+        phrases: bool | Sequence[str] = False,
+        word_forms: str | None = None,
+        segmenter: Any = None,
         words: Words | None = None,
         kinds: Mapping[str, str] | None = None,
     ) -> "Corpus":
@@ -142,7 +145,7 @@ class Corpus:
         vocabulary : sequence of str, optional
             Count these words and no others. Pass `vocabulary`, `words` and `kinds` of the training corpus to read new
             documents; words outside of the vocabulary are then not counted.
-        stop_words, min_df, max_df, max_features, ngram_range, token_pattern, keep
+        stop_words, min_df, max_df, max_features, ngram_range, token_pattern, keep, phrases, word_forms, segmenter
             As in `gptm.corpus.Words`, used to choose the vocabulary where none is given. By default the language of
             the stop words is guessed from the first texts. In a given vocabulary stop words are counted where it holds
             them. URLs, HTML, @names and e-mail addresses are taken out of the texts, and a line on the logger "gptm"
@@ -175,6 +178,9 @@ class Corpus:
                 ngram_range,
                 token_pattern=token_pattern,
                 keep=keep,
+                phrases=phrases,
+                word_forms=word_forms,
+                segmenter=segmenter,
             )
         if vocabulary is not None:
             words = _for_vocabulary(words, vocabulary)
@@ -322,7 +328,9 @@ class Corpus:
 
 
 def _for_vocabulary(words: Words, vocabulary: Iterable[str]) -> Words:
-    """The settings with as many words in a row as those of a vocabulary have."""
+    """The settings with as many words in a row as those of a vocabulary have, unless these are phrases."""
+    if words.phrases:
+        return words
     longest = max((len(str(word).split()) for word in vocabulary), default=1)
     least, most = words.ngram_range
     return replace(words, ngram_range=(least, max(most, longest)))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from gptm._basics.errors import Argument, Message, PythonOnly
 from gptm._basics.warnings import warn
 
 # Han and kana, and scripts of South-East Asia, with the mean length of a run of them beyond which it is no single word.
@@ -17,11 +18,17 @@ def warn_of_no_blanks(texts: Sequence[str]) -> None:
     """Warn where many texts are in a script without blanks between words, so that whole sentences would be counted."""
     n_such = sum(map(has_no_blanks, texts))
     if n_such and n_such >= _MANY_TEXTS * sum(map(bool, texts)):
-        warn(
+        said = Message(
             f"{n_such:,} of the first {len(texts):,} texts are in a script without blanks between words (Chinese, "
-            "Japanese, Thai or the like), so that whole phrases are taken for words. Cut the texts into words first, "
-            "with a segmenter such as jieba, MeCab or PyThaiNLP, and join these by blanks."
+            "Japanese, Thai or the like), so that whole phrases are taken for words. Pass ",
+            Argument("segmenter", "jieba"),
+            " for Chinese, ",
+            Argument("segmenter", "janome"),
+            " for Japanese",
+            PythonOnly(", or a function from a text to its words"),
+            ".",
         )
+        warn(said)
 
 
 def has_no_blanks(text: str) -> bool:

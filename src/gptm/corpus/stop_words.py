@@ -108,6 +108,11 @@ def _read_text(value: str) -> tuple[str | tuple[str, ...], tuple[str, ...]]:
     return ("+".join(named), tuple(words)) if named else (tuple(words), ())
 
 
+def are_languages(value: str) -> bool:
+    """Whether a text names languages and nothing else, joined by plus signs; "auto" counts as one."""
+    return all(_language(part.strip()) for part in value.split("+"))
+
+
 def _language(part: str) -> str:
     """The name of a language, "auto", or nothing for anything else."""
     name = LANGUAGES.get(part.lower(), part.lower())

@@ -5,7 +5,7 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -15,11 +15,28 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Value
 from gptm.corpus.cleaning import PARTS, Cleaner, checked_keep
+from gptm.corpus.phrases import Phrase, PhraseJoiner, PhraseStream
 from gptm.corpus.scripts import warn_of_no_blanks
-from gptm.corpus.stop_words import composed, guess_language, language_list, read_stop_words
+from gptm.corpus.segmenters import checked_segmenter, saved_name, segmenting
+from gptm.corpus.stop_words import (
+    are_languages,
+    composed,
+    guess_language,
+    language_list,
+    read_stop_words,
+)
+from gptm.corpus.word_forms import WordForms, checked_forms
 from gptm.corpus.word_patterns import check_speed
+from gptm.corpus.words_report import (
+    Joined,
+    WordsReport,
+    is_whole,
+    joined_phrases,
+    removed,
+    removed_words,
+    with_kept,
+)
 from gptm.corpus.words_report import Removed as Removed
-from gptm.corpus.words_report import WordsReport, is_whole, removed, removed_words, with_kept
 
 # Two letters or more of any alphabet, with the marks that belong to them, such as the vowel signs of Hindi.
 TOKEN_PATTERN = (
@@ -30,6 +47,7 @@ _NUMBERS_TOO = (
     r"(?u)\b(?<![\p{M}])(?:\d+(?:[.,]\d+)+|\d|[^\W_](?:[^\W_]|[\p{M}])[^\W_]*(?:[\p{M}][^\W_]*)*)"
     r"(?![\w\p{M}])"
 )
+_MARKS_BETWEEN = re.escape('.,;:!?()[]{}"|…“”„«»—。，、；：！？（）「」『』')
 _SAMPLED_TEXTS, _SAMPLED_AT_LEAST, _SAMPLED_CHARACTERS = 1000, 20, 1 << 20
 # What to do where no word is left.
 KEEP_MORE = Message(
@@ -94,6 +112,16 @@ class Words:
         and entities such as &amp;), "emails", "mentions" (@name), "numbers", or "all". By default they are taken out
         first, and `WordsReport.cleaned` says how many there were. Without "numbers" it is `token_pattern` that leaves
         them out; with them, words may have digits, too.
+    phrases : bool or sequence of str, default=False
+        True counts phrases such as "united states" as one word: neighbouring words whose normalised pointwise mutual
+        information is at least 0.5, up to four words long. They are learnt from the texts, and are here afterwards.
+        A list names the phrases to count.
+    word_forms : {"lemmas", "stems"}, optional
+        Count words by their lemma (went: go; needs the package simplemma) or by their stem (cities: citi; needs
+        snowballstemmer). The language is that of the texts, or named, as in "lemmas:german".
+    segmenter : {"jieba", "janome"} or callable, optional
+        What cuts texts into words where a script has no blanks: jieba for Chinese, janome for Japanese, or a function
+        from a text to its words. A model file keeps the name of a function, never the function.
 
     Examples
     --------
@@ -120,11 +148,17 @@ class Words:
     strip_accents: str | None = None
     extra_stop_words: tuple[str, ...] = ()
     keep: Any = ()
+    phrases: Any = False
+    word_forms: str | None = None
+    segmenter: Any = None
 
     def __post_init__(self) -> None:
         self._settle_stop_words()
         object.__setattr__(self, "keep", checked_keep(self.keep))
+        object.__setattr__(self, "word_forms", checked_forms(self.word_forms))
+        object.__setattr__(self, "segmenter", checked_segmenter(self.segmenter))
         object.__setattr__(self, "ngram_range", _checked_range(self.ngram_range))
+        object.__setattr__(self, "phrases", _checked_phrases(self.phrases, self.ngram_range))
         for name in ("min_df", "max_df"):
             _check_frequency(name, getattr(self, name))
         limit = self.max_features
@@ -163,8 +197,9 @@ class Words:
         """The settings in terms of JSON."""
         return {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-        }
+            for name in (setting.name for setting in fields(self))
+            for value in [getattr(self, name)]
+        } | {"segmenter": saved_name(self.segmenter)}
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "Words":
@@ -173,21 +208,42 @@ class Words:
         odd = sorted(set(settings) - names)
         if odd:
             raise ValueError(f"settings of words are {sorted(names)}; got {odd} as well.")
+        given = settings.get("stop_words")
+        if isinstance(given, str) and not are_languages(given):  # nothing is read by such settings
+            raise ValueError(
+                f"saved stop words are words or languages, never a file; got {given!r}."
+            )
         return cls(**settings)
 
     @property
     def has_open_language(self) -> bool:
-        """Whether the texts are still to say which language they are in."""
-        return isinstance(self.stop_words, str) and "auto" in self.stop_words.split("+")
+        """Whether the texts are still to say which stop words they have."""
+        return "auto" in self._languages()
+
+    def _languages(self) -> list[str]:
+        return self.stop_words.split("+") if isinstance(self.stop_words, str) else []
 
     def resolved(self, texts: Iterable[str]) -> "Words":
         """The same settings with a language instead of "auto": the one of these texts."""
-        if not self.has_open_language:
+        languages = self._languages()
+        forms = self.word_forms if self.word_forms is None or ":" in self.word_forms else None
+        if "auto" not in languages and forms == self.word_forms:
             return self
         guessed = guess_language(texts, self.tokenizer())
-        others = [name for name in self.stop_words.split("+") if name != "auto"]
-        names = dict.fromkeys(name for name in (guessed, *others) if name)
-        return replace(self, stop_words="+".join(names) or None)
+        names = dict.fromkeys(guessed if name == "auto" else name for name in languages)
+        known = [name for name in names if name]
+        if forms != self.word_forms:
+            language = known[0] if len(known) == 1 else guessed
+            if language is None:
+                raise ArgumentError(
+                    "word_forms",
+                    "must name a language where the texts do not show it",
+                    self.word_forms,
+                    f"Pass for example '{self.word_forms}:english'.",
+                )
+            forms = f"{self.word_forms}:{language}"
+        stop_words = ("+".join(known) or None) if "auto" in languages else self.stop_words
+        return replace(self, stop_words=stop_words, word_forms=forms)
 
     def count(
         self, texts: Iterable[str], vocabulary: Sequence[str] | np.ndarray | None = None
@@ -217,10 +273,13 @@ class Words:
             for token in (composed(word.lower() if self.lowercase else word), *tokenize(word))
         )
 
-    def tokenizer(self, cleaner: Cleaner | None = None) -> Callable[[str], list[str]]:
+    def tokenizer(
+        self, cleaner: Cleaner | None = None, *, breaks: bool = False
+    ) -> Callable[[str], list[str]]:
         """The function from a text to its words, in order, stop words included.
 
-        The cleaner takes out what is no word, and counts it.
+        The cleaner takes out what is no word, and counts it. With `breaks` an empty string stands where a punctuation
+        mark, or anything else that is no word, is between two words.
         """
         from sklearn.feature_extraction.text import CountVectorizer
 
@@ -230,11 +289,36 @@ class Words:
         vectorizer = CountVectorizer(
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
-            token_pattern=expanded(pattern),
+            token_pattern=_with_breaks(expanded(pattern)) if breaks else expanded(pattern),
         )
         clean = Cleaner(self.keep) if cleaner is None else cleaner
         prepare, split = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
-        return lambda text: split(prepare(clean(composed(text))))
+        if self.segmenter is None:
+            return lambda text: split(prepare(clean(composed(text))))
+        apart = segmenting(self.segmenter)
+        return lambda text: split(prepare(apart(clean(composed(text)))))
+
+    def split_phrases(self, trained: bool = False) -> list[Phrase]:
+        """The phrases, each cut into words as a text would be; those of a training have the forms of words already."""
+        tokenize = self.tokenizer()
+        forms = WordForms(self.word_forms, self.stop_list()) if not trained else None
+        phrases: list[Phrase] = []
+        for phrase in self.phrases if isinstance(self.phrases, tuple) else ():
+            words = tokenize(phrase)
+            if len(words) < 2:
+                remedy = Message("Leave it out, or change ", Argument("token_pattern"), ".")
+                expected = "must have two words or more each, as token_pattern finds them"
+                raise ArgumentError("phrases", expected, Message(f"{phrase!r}"), remedy)
+            phrases.append(tuple(words if forms is None else [forms[word] for word in words]))
+        return phrases
+
+
+def _with_breaks(pattern: str) -> str:
+    """A pattern whose one group is a word, and empty for what stands between words."""
+    flags = re.match(r"(?:\(\?[aiLmsux]+\))*", pattern)
+    start = flags.end() if flags else 0
+    word = pattern[start:] if re.compile(pattern).groups else f"({pattern[start:]})"
+    return rf"{pattern[:start]}(?:{word})|[{_MARKS_BETWEEN}]|\n[ \t\r]*\n|\w"
 
 
 class Counting:
@@ -265,8 +349,13 @@ class Counting:
             n_repeated = len(vocabulary) - len(self._columns)
             got = Message(f"{n_repeated} that repeat another, for example {repeated!r}")
             raise ArgumentError("vocabulary", "must hold each word once", got)
+        if vocabulary is not None and words.phrases is True:  # those that the vocabulary has
+            self.words = words = replace(words, phrases=[w for w in self._columns if " " in w])
         self._cleaner = Cleaner(words.keep)
-        self._split = words.tokenizer(self._cleaner)
+        self._split = words.tokenizer(self._cleaner, breaks=bool(words.phrases))
+        self._forms: WordForms | None = None
+        self._join: PhraseJoiner | None = None
+        self._stream = PhraseStream() if words.phrases is True else None
         self._stop: frozenset[str] | None = None
         self._indices, self._values, self._ends = array("i"), array("i"), array("q", [0])
         self._stopped: Counter[str] = Counter()
@@ -288,15 +377,32 @@ class Counting:
         sample = _sample(self._first)
         self.words = self.words.resolved(sample)
         self._stop = self.words.stop_list().difference(self._columns)
-        if not self._fixed and self.warns:
+        if self.words.word_forms is not None:
+            self._forms = WordForms(self.words.word_forms, self._stop)
+        if isinstance(self.words.phrases, tuple):
+            self._use_phrases(self.words.split_phrases(trained=self._fixed))
+        if not self._fixed and self.warns and self.words.segmenter is None:
             warn_of_no_blanks(sample)
         waiting, self._first = self._first, []
         for text in waiting:
             self._count(text)
 
     def _count(self, text: str) -> None:
-        assert self._stop is not None
         tokens = self._split(text)
+        if self._forms is not None:
+            tokens = [self._forms[token] for token in tokens]
+        if self._stream is not None:
+            self._stream.add(tokens)
+        else:
+            self._count_words(tokens)
+
+    def _count_words(self, tokens: list[str]) -> None:
+        """Count the words of a document; those of phrases are joined first."""
+        assert self._stop is not None
+        if self._join is not None:
+            tokens = self._join(tokens)
+        if self.words.phrases is not False:
+            tokens = [token for token in tokens if token]
         self._tokens += len(tokens)
         if self._stop:
             kept = [token for token in tokens if token not in self._stop]
@@ -308,7 +414,9 @@ class Counting:
             column = columns.get(term)
             if column is None:
                 if self._fixed:
-                    if " " not in term:  # of pairs most are unknown, which says nothing
+                    if (
+                        " " not in term or self.words.phrases
+                    ):  # of pairs most are unknown, which says nothing
                         self._unknown[term] += count
                     continue
                 column = columns[term] = len(columns)
@@ -327,6 +435,8 @@ class Counting:
         """The same, with words that are too rare, too frequent or too many."""
         if self._stop is None:
             self._settle()
+        if self._stream is not None:
+            self._learn_phrases(self._stream)
         n = len(self._ends) - 1
         if n == 0:
             raise ValueError("texts must hold at least one document; got none.")
@@ -347,11 +457,27 @@ class Counting:
             documents=n,
             tokens=self._tokens,
             language=language,
+            phrases=joined_phrases(counts, vocabulary) if self.words.phrases else Joined(),
             cleaned={name: n for name in PARTS if (n := self._cleaner.removed[name])},
             stop_words=removed(self._stopped),
             unknown=removed(self._unknown),
         )
         return counts, vocabulary, report
+
+    def _learn_phrases(self, stream: PhraseStream) -> None:
+        """Find the phrases of all texts, and count the texts with them."""
+        assert self._stop is not None
+        n = len(stream)
+        least = _frequencies(self.words, n)[0]
+        min_documents = int(least if is_whole(least) else np.ceil(least * n))
+        self._use_phrases(stream.phrases(self._stop, min_documents))
+        self._stream = None
+        for tokens in stream:
+            self._count_words(tokens)
+
+    def _use_phrases(self, phrases: list[Phrase]) -> None:
+        self.words = replace(self.words, phrases=[" ".join(phrase) for phrase in phrases])
+        self._join = PhraseJoiner(phrases)
 
 
 class ChunkCounts(NamedTuple):
@@ -492,6 +618,24 @@ def _check_frequency(name: str, value: Any) -> None:
     if not (share or (is_whole(value) and value >= 1)):
         expected = "must be a whole number of documents from 1 on, or a share between 0.0 and 1.0"
         raise ArgumentError(name, expected, value)
+
+
+def _checked_phrases(value: Any, ngram_range: tuple[int, int]) -> bool | tuple[str, ...]:
+    """Whether to look for phrases, or which there are."""
+    if isinstance(value, bool):
+        phrases: bool | tuple[str, ...] = value
+    else:
+        listed = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else None
+        if listed is None or not all(isinstance(phrase, str) for phrase in listed):
+            raise ArgumentError("phrases", "must be True, False or a list of phrases", value)
+        phrases = tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in listed))
+    if phrases and ngram_range != (1, 1):
+        expected = Message("must be ", Value("ngram_range", (1, 1)), " where phrases are counted")
+        remedy = Message(
+            "Leave out one of the two: ", Argument("phrases"), " or ", Argument("ngram_range"), "."
+        )
+        raise ArgumentError("ngram_range", expected, Value("ngram_range", ngram_range), remedy)
+    return phrases
 
 
 def _checked_range(value: Any) -> tuple[int, int]:

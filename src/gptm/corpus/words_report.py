@@ -24,6 +24,15 @@ class Removed:
 
 
 @dataclass(frozen=True)
+class Joined:
+    """Phrases that are counted as one word: how many, how often they occurred, and some of them."""
+
+    phrases: int = 0
+    tokens: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class WordsReport:
     """What became of the words of the texts.
 
@@ -39,6 +48,7 @@ class WordsReport:
     min_df: int | float | None = None
     max_df: int | float | None = None
     cleaned: Mapping[str, int] = field(default_factory=dict)  # URLs and the like, by name
+    phrases: Joined = field(default_factory=Joined)
     stop_words: Removed = field(default_factory=Removed)
     rare: Removed = field(default_factory=Removed)
     frequent: Removed = field(default_factory=Removed)
@@ -64,6 +74,11 @@ class WordsReport:
         ]
         if self.cleaned:
             lines.append(Message("  ", self.said_of_cleaning))
+        if self.phrases.phrases:
+            lines.append(
+                f"  joined to phrases: {many(self.phrases.phrases, 'phrase')}, {many(self.phrases.tokens, 'token')}, "
+                f"such as {', '.join(self.phrases.examples[:5])}"
+            )
         for left_out, name in (
             (self.stop_words, f"stop words{language}"),
             (self.rare, f"too rare (fewer than {_documents(self.min_df)})"),
@@ -94,6 +109,14 @@ class WordsReport:
 def removed_words(tokens: np.ndarray, vocabulary: np.ndarray, which: np.ndarray) -> Removed:
     """An account of some columns, by how often each occurs."""
     return removed(dict(zip(vocabulary[which], tokens[which].tolist(), strict=True)))
+
+
+def joined_phrases(counts: csr_matrix, vocabulary: np.ndarray) -> Joined:
+    """An account of the words that are phrases."""
+    which = np.array([" " in word for word in vocabulary], dtype=bool)
+    tokens = np.asarray(counts.sum(axis=0)).ravel()
+    found = removed_words(tokens, vocabulary, which & (tokens > 0))
+    return Joined(found.words, found.tokens, found.examples)
 
 
 def removed(tokens: Mapping[str, int]) -> Removed:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from gptm._basics.errors import Argument, InputError
+from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.parallel import n_threads
 from gptm.corpus import Corpus
 from gptm.corpus.block_corpus import BlockCorpus, open_corpus
@@ -274,8 +274,15 @@ class _Reading:
 
     def _settle_words(self, texts: list[str]) -> None:
         """The language, by the first texts."""
+        if self.vocabulary is None and self.words.phrases is True:
+            raise ArgumentError(
+                "phrases",
+                "must be a list for a corpus on disk, which reads its texts once",
+                True,
+                "Learn them on a part of the documents, and pass Words(phrases=part.words.phrases).",
+            )
         self.words = self.words.resolved(texts)
-        if self.vocabulary is None:
+        if self.vocabulary is None and self.words.segmenter is None:
             warn_of_no_blanks(texts)
 
     def count(

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
-from gptm.corpus.stop_words import LANGUAGES
+from gptm.corpus.segmenters import is_saved
+from gptm.corpus.stop_words import are_languages
 from gptm.fitted import Reason
 
 Header = Mapping[str, Any]
@@ -56,8 +57,7 @@ def _is_stop_words(value: Any) -> bool:
     """Words or languages. A text that is neither would be taken for the path of a file with words."""
     if not isinstance(value, str):
         return value is None or _is_texts(value)
-    names = {"auto", *LANGUAGES, *LANGUAGES.values()}
-    return all(part.strip().lower() in names for part in value.split("+"))
+    return are_languages(value)
 
 
 def _or_none(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -90,6 +90,12 @@ _WORDS: _Checks = {
     "token_pattern": (_is_text, "a regular expression"),
     "extra_stop_words": (_is_texts, "a list of words"),
     "keep": (_is_texts, "a list of parts of texts"),
+    "phrases": (lambda value: isinstance(value, bool) or _is_texts(value), "a list of phrases"),
+    "word_forms": (_or_none(_is_text), "lemmas or stems"),
+    "segmenter": (
+        _or_none(lambda value: _is_text(value) and is_saved(value)),
+        "the name of a segmenter",
+    ),
 }
 _READING: _Checks = {
     "text": (_or_none(_is_texts), "a list of columns"),
