@@ -132,7 +132,7 @@ class ProblemLog:
         self.names: Sequence[
             str
         ] = ()  # of the places, where they have names: the files of a folder
-        self.encodings: dict[str, None] = {}  # that the file was read with, in order
+        self._encodings: dict[str, bool] = {}  # and whether letters beyond ASCII show them
         self._entries: dict[str, _Entry] = {}
 
     def add(
@@ -152,6 +152,17 @@ class ProblemLog:
             entry.details.append(detail)
         if remedy and len(entry.remedies) < 2 and remedy not in entry.remedies:
             entry.remedies.append(remedy)
+
+    def note_encoding(self, name: str, certain: bool = True) -> None:
+        """Note an encoding that the file was read with; what is plain ASCII does not show it for certain."""
+        if certain or name not in self._encodings:
+            self._encodings[name] = certain
+
+    @property
+    def encoding(self) -> str:
+        """The encodings of the file, in the order in which they came up."""
+        certain = [name for name, is_certain in self._encodings.items() if is_certain]
+        return ", ".join(certain or self._encodings)
 
     def problems(self) -> list[DataProblem]:
         """All problems so far, in the order in which they came up."""

@@ -428,7 +428,7 @@ def _finish(
         noted,
         counted.report,
         counted.words,
-        ", ".join(log.encodings),
+        log.encoding,
     )
 
 

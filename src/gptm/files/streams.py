@@ -113,7 +113,8 @@ class Lines:
         self._bad = _REPLACED if wide else _ESCAPED
         self._may_be_old = encoding == AUTO and name == "utf-8"
         self._n_utf8 = self._n_old = 0  # lines beyond ASCII, by how they were read
-        log.encodings[name.removesuffix("-sig")] = None
+        self._name = name.removesuffix("-sig")
+        log.note_encoding(self._name, certain=wide)
         self._text = io.TextIOWrapper(
             source.stream,
             encoding=name,
@@ -140,11 +141,12 @@ class Lines:
     def _mended(self, line: str) -> str:
         if not self._bad.search(line):
             self._n_utf8 += 1
+            self._log.note_encoding(self._name)
             return line
         old = self._in_old_encoding(line) if self._may_be_old else None
         if old is not None:
             self._n_old += 1
-            self._log.encodings[OLD] = None
+            self._log.note_encoding(OLD)
             self._log.add("undecodable bytes", self.number, _READ_AS_OLD)
             return old
         self._log.add("undecodable bytes", self.number, REPLACED)
@@ -169,7 +171,7 @@ def decode(content: bytes, encoding: str, log: ProblemLog, number: int) -> str:
         name = name if old is None else OLD
         log.add("undecodable bytes", number, REPLACED if old is None else _READ_AS_OLD)
         text = content.decode(name, errors="replace") if old is None else old
-    log.encodings[name.removesuffix("-sig")] = None
+    log.note_encoding(name.removesuffix("-sig"), certain=not content.isascii())
     return text
 
 
@@ -279,15 +281,26 @@ def wide_without_mark(start: bytes) -> str | None:
     True
     """
     even, odd = start[::2].count(0), start[1::2].count(0)
-    if max(even, odd) < max(1, 0.02 * len(start)) or min(even, odd) > 0.02 * max(even, odd):
+    zeros = max(even, odd)
+    if zeros < max(1, 0.02 * len(start)) or min(even, odd) > 0.02 * zeros:
+        return None
+    # A zero may be in UTF-8, too. There its neighbours are letters, and not one half of other characters.
+    pairs = sum(
+        32 < a < 127 and 32 < b < 127 for a, b in zip(start[::2], start[1::2], strict=False)
+    )
+    if pairs > zeros / 10 and _is_valid(start, "utf-8"):
         return None
     name = "utf-16-be" if even > odd else "utf-16-le"
+    return name if _is_valid(start, name) else None
+
+
+def _is_valid(start: bytes, encoding: str) -> bool:
+    """Whether bytes are text in an encoding; the last character may be cut."""
     try:
-        start[: len(start) // 4 * 4].decode(name)
-    except UnicodeDecodeError as error:
-        if error.end < len(start) - 4:  # not the last character, which may be cut
-            return None
-    return name
+        codecs.getincrementaldecoder(encoding)().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _is_utf8(encoding: str) -> bool:
