@@ -212,7 +212,14 @@ NO_ARGUMENT = {  # options that stand for no argument of the library, or for one
 ANYTHING = {"--title", "--name"}  # no value of these is wrong
 BAD = {
     "--at": ["when", "nowhere=1", "date=soon"],
+    "--block-documents": ["0"],
     "--by": ["size"],
+    "--by-time": ["dat"],
+    "--cluster": ["autor"],
+    "--errors": ["big"],
+    "--formula": ["~ nowhere"],
+    "--groups": ["autor"],
+    "--predict": ["nowhere"],
     "--chains": ["0", "many"],
     "--column": ["date", "dat=date", "date=time", "date=date:%Q"],
     "--checkpoint": ["{missing}/work"],
