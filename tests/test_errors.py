@@ -308,8 +308,10 @@ def documents(tmp_path_factory):
 
 def arguments_of(command, path, model):
     """What a command needs beside options."""
-    if command in ("fit", "evaluate", "search"):
+    if command in ("fit", "evaluate", "search", "corpus"):
         return [path]
+    if command == "estimate":
+        return [model, path, "--formula", "~ date"]
     topics = {"name": ["0=tea"], "merge": [0, 1], "drop": [0], "split": [0], "reorder": [1, 0]}
     more = topics | {"reduce": [1], "transform": [path]}
     return [] if command in ("demo", "words") else [model, *more.get(command, [])]
