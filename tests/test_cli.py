@@ -125,6 +125,12 @@ COMMANDS = [
     "report",
     "demo",
     "info",
+    "stability",
+    "permutation-test",
+    "residuals",
+    "align",
+    "intrusion",
+    "score-intrusion",
 ]
 
 
@@ -1155,6 +1161,104 @@ def test_scores_of_new_groups_and_of_the_future(csv, tmp_path, monkeypatch):
     )
     said = failing(1, "search", csv, "--folds", 5, "--groups", "source")
     assert "--folds must be at most the number of groups, 2; got 5" in said
+
+
+# Whether findings survive
+
+
+@pytest.fixture(scope="module")
+def quick(csv, folder):
+    """A model that takes no time to fit again, with its documents."""
+    path = folder / "quick.gptm"
+    given = ["--kernel", "categorical(source)", "-t", 2, "--max-iter", 5, "--init", "random", "-q"]
+    ok("fit", csv, *given, "-o", path)
+    return path
+
+
+def test_stability(quick, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = ["stability", quick, "--seeds", 1, "--topics", "3", "--resamples", 1]
+    result = ok(*given, "--effects", "effects.csv", "--plot", "picture.png")
+    assert result.stdout.splitlines()[0].split()[:4] == ["topic", "words", "share", "back"]
+    assert (
+        "2 topics in 3 refits: 1 other seeds, 1 other numbers of topics, 1 resamples"
+        in result.stderr
+    )
+    model = gptm.load(quick)
+    expected = gptm.stability(
+        model, load_attached(quick).corpus, seeds=1, n_components=3, resamples=1
+    )
+    table = pd.read_csv("effects.csv")
+    assert table["pooled"].tolist() == pytest.approx(expected.effects["pooled"].tolist())
+    assert Path("picture.png").read_bytes().startswith(b"\x89PNG")
+    data = json.loads(ok(*given, "--json").stdout)
+    assert [row["back"] for row in data] == pytest.approx(expected.table["back"].tolist())
+    ok(*given, "-o", "table.csv", "--topics", "none")
+    assert len(pd.read_csv("table.csv")) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "effects.csv",
+        "picture.png",
+        "table.csv",
+    ]
+
+
+def test_permutation_test(quick, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = ok("permutation-test", quick, "--term", "source", "-n", 49)
+    assert "source: p = 0.02, 49 shuffles of the column" in result.stderr
+    data = json.loads(ok("permutation-test", quick, "-n", 49, "--json").stdout)
+    assert data["p_value"] == 0.02
+    assert [row["topic"] for row in data["topics"]] == [0, 1]
+    by_date = ok("permutation-test", quick, "-k", "matern(date)", "-n", 49, "--within", "source")
+    assert "date: p = " in by_date.stderr
+    refit = ok("permutation-test", quick, "-n", 2, "--refit", "-o", "table.csv")
+    assert "2 shuffles of the column, each fitted anew" in refit.stderr
+    assert "not both" in failing(
+        2, "permutation-test", quick, "--term", "source", "-k", "matern(date)"
+    )
+    assert "expects a formula" in failing(2, "permutation-test", quick, "-k", "none")
+
+
+def test_residuals(quick):
+    result = ok("residuals", quick, "--words", 3)
+    assert len(result.stdout.splitlines()) == 4
+    assert "residual dispersion" in result.stderr
+    data = json.loads(ok("residuals", quick, "--simulations", 2, "--json").stdout)
+    check = gptm.check_residuals(gptm.load(quick), load_attached(quick).corpus)
+    assert data["dispersion"] == pytest.approx(check.dispersion)
+    assert len(data["simulated"]) == 2
+
+
+def test_align(quick, fitted):
+    result = ok("align", quick, fitted[0])
+    assert "topics in both" in result.stderr
+    found = gptm.align(gptm.load(quick), gptm.load(fitted[0]))
+    data = json.loads(ok("align", quick, fitted[0], "--json").stdout)
+    assert [row["status"] for row in data] == found.table["status"].tolist()
+    assert "only one of the two" in failing(2, "align", "-", "-")
+
+
+@pytest.mark.parametrize("of", ["words", "documents"])
+def test_intrusion_and_its_scores(quick, of, tmp_path):
+    sheet, key = tmp_path / "sheet.csv", tmp_path / "sheet-key.csv"
+    said = ok("intrusion", quick, "--of", of, "-o", sheet, "--questions", 2).stderr
+    assert "wrote 4 questions" in said
+    filled = pd.read_csv(sheet, encoding="utf-8-sig")
+    answers = pd.read_csv(key, encoding="utf-8-sig")["answer"]
+    filled.assign(answer=answers).to_csv(tmp_path / "ann.csv", index=False)
+    filled.assign(answer=1).to_csv(tmp_path / "bob.csv", index=False)
+    result = ok("score-intrusion", key, tmp_path / "ann.csv", tmp_path / "bob.csv")
+    assert "answers found the intruder" in result.stderr
+    assert "2 coders" in result.stderr
+    data = json.loads(ok("score-intrusion", key, tmp_path / "ann.csv", "--json").stdout)
+    assert data["precision"] == 1.0
+
+
+def test_findings_need_the_documents(csv, tmp_path):
+    path = tmp_path / "bare.gptm"
+    ok("fit", csv, "-t", 2, "-k", "none", "--max-iter", 2, "-q", "--no-corpus", "-o", path)
+    for command in ("stability", "permutation-test", "residuals"):
+        assert "saved without its documents" in failing(1, command, path)
 
 
 # The page

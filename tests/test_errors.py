@@ -207,6 +207,7 @@ COMMANDS = {
 NO_ARGUMENT = {  # options that stand for no argument of the library, or for one in other units
     *("--output", "--quiet", "--json", "--debug", "--help", "--title", "--scores", "--data"),
     *("--by", "--words", "--to", "--no-text", "--text-length", "--no-corpus", "--observed"),
+    *("--effects", "--plot", "--shuffles", "--key", "--of", "--size"),
     *("--no-checkpoint", "--restart", "--overwrite", "--auto", "--name", "--by-share"),
 }
 ANYTHING = {"--title", "--name"}  # no value of these is wrong
@@ -221,10 +222,11 @@ BAD = {
     "--groups": ["autor"],
     "--predict": ["nowhere"],
     "--chains": ["0", "many"],
-    "--column": ["date", "dat=date", "date=time", "date=date:%Q"],
     "--checkpoint": ["{missing}/work"],
+    "--column": ["date", "dat=date", "date=time", "date=date:%Q"],
     "--coregionalization": ["none"],
     "--data": ["{missing}/data"],
+    "--effects": ["{missing}/out.csv"],
     "--encoding": ["klingon"],
     "--folds": ["1", "1000"],
     "--format": ["docx"],
@@ -234,6 +236,7 @@ BAD = {
     "--jobs": ["0"],
     "--keep": ["links"],
     "--kernel": ["matern(", "matern(dat)", "nu=1"],
+    "--key": ["{missing}/key.csv"],
     "--level": ["2", "0", "nan"],
     "--max-df": ["x", "-1", "nan", "0.0001"],
     "--max-documents": ["0"],
@@ -243,16 +246,25 @@ BAD = {
     "--missing-columns": ["guess"],
     "--ngrams": ["x", "3-2", "0"],
     "--observed": ["0", "x"],
+    "--of": ["letters"],
     "--output": ["{missing}/out.csv"],
+    "--plot": ["{missing}/a.png"],
     "--points": ["0"],
+    "--questions": ["0"],
+    "--resamples": ["-1"],
     "--scores": ["{missing}"],
     "--seed": ["-1"],
     "--segmenter": ["klingon"],
     "--seed-words": ["war", "99=tea", "war=qqq"],
+    "--seeds": ["-1"],
+    "--shuffles": ["0"],
+    "--simulations": ["-1"],
+    "--size": ["1"],
     "--stop-words": ["klingon"],
     "--term": ["dat"],
     "--text": ["bdy", ","],
     "--text-length": ["0"],
+    "--threshold": ["2"],
     "--to": ["docx"],
     "--token-pattern": ["(", "(a)(b)"],
     "--tol": ["-1", "nan"],
@@ -260,6 +272,7 @@ BAD = {
     "--topics": ["0", "x"],
     "--versus": ["when", "nowhere=1", "date=soon"],
     "--vocabulary": ["{missing}"],
+    "--within": ["nowhere"],
     "--word-forms": ["roots", "lemmas:klingon"],
     "--words": ["0"],
 }
@@ -313,7 +326,8 @@ def arguments_of(command, path, model):
     if command == "estimate":
         return [model, path, "--formula", "~ date"]
     topics = {"name": ["0=tea"], "merge": [0, 1], "drop": [0], "split": [0], "reorder": [1, 0]}
-    more = topics | {"reduce": [1], "transform": [path]}
+    more = topics | {"reduce": [1], "transform": [path], "align": [model]}
+    more |= {"score-intrusion": [model]}
     return [] if command in ("demo", "words") else [model, *more.get(command, [])]
 
 

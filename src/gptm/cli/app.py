@@ -14,6 +14,7 @@ from gptm.cli import corpus_command as corpus
 from gptm.cli import demo_command as demo
 from gptm.cli import effects_command as effects
 from gptm.cli import estimate_command as estimate
+from gptm.cli import findings_commands as findings
 from gptm.cli import fit_command as fit
 from gptm.cli import model_commands as ask
 from gptm.cli import report_command as report
@@ -162,6 +163,12 @@ _add("evaluate", score.evaluate)
 _add("effects", effects.effects)
 _add("estimate", estimate.estimate)
 _add("search", score.search)
+_add("stability", findings.stability)
+_add("permutation-test", findings.permutation_test)
+_add("residuals", findings.residuals)
+_add("align", findings.align)
+_add("intrusion", findings.intrusion)
+_add("score-intrusion", findings.score_intrusion)
 _add("report", report.report)
 _add("info", ask.info)
 _add("words", stop_lists.words)

@@ -33,11 +33,11 @@ def read_training(
     with bar(session, "reading") as update:
         result = files.read(file, words=chosen, keep_texts=keep_texts, progress=update, **settings)
     tell_problems(session, result)
-    _check_kernel(kernel, result.corpus.metadata)
+    check_kernel(kernel, result.corpus.metadata)
     return result
 
 
-def _check_kernel(kernel: Any, metadata: Any) -> None:
+def check_kernel(kernel: Any, metadata: Any) -> None:
     """Raise an error if a column of the kernel is not there, with the name that was probably meant."""
     from gptm.files.table_columns import unknown_column
 

@@ -1,0 +1,356 @@
+"""Whether findings survive: `gptm stability`, `permutation-test`, `residuals`, `align`, and sheets for human coders."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from gptm._basics.printed_table import print_table
+from gptm.cli import options as o
+from gptm.cli.progress_bars import bar, counting
+from gptm.cli.read_documents import (
+    check_file,
+    check_kernel,
+    check_output,
+    check_table,
+    model_file,
+    write_table,
+)
+from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+
+if TYPE_CHECKING:
+    from gptm.corpus import Corpus
+    from gptm.model import GPTM
+
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        help="File that stores finished fits. The same command then runs only the others.",
+        show_default="MODEL.refits",
+    ),
+]
+Threshold = Annotated[
+    float,
+    typer.Option(min=0.0, max=1.0, help="Smallest overlap of words of topics that are the same."),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column whose groups are drawn or moved as a whole."),
+]
+
+
+def _load(session: Session, model: str) -> tuple["GPTM", "Corpus"]:
+    """A model and its documents; an error if its file has none."""
+    with model_file(model) as path:
+        from gptm.model import load
+        from gptm.storage import load_attached
+
+        fitted, attached = load(path).set_params(n_jobs=session.jobs), load_attached(path)
+    if attached.corpus is None:
+        raise ValueError(
+            f"{model} was saved without its documents, which this needs. Fit it again without --no-corpus."
+        )
+    corpus = attached.corpus
+    if attached.texts is not None and corpus.texts is None:
+        import numpy as np
+
+        corpus.texts = np.asarray(list(attached.texts), dtype=object)
+    return fitted, corpus
+
+
+def _refits_of(model: str) -> str | None:
+    """Where refits are kept while a command runs: in this folder, named after the model."""
+    return None if model == "-" else f"{Path(model).resolve().name}.refits"
+
+
+def stability(
+    session: Session,
+    model: o.Model,
+    seeds: Annotated[int, typer.Option(min=0, help="Number of refits from other seeds.")] = 5,
+    topics: Annotated[
+        str | None,
+        typer.Option(
+            "--topics",
+            "-t",
+            help="Other numbers of topics, as in 8,12; 'none' for none.",
+            show_default="two, a fifth fewer and a quarter more",
+        ),
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Number of refits to bootstrap samples of the documents.")
+    ] = 5,
+    groups: Groups = None,
+    threshold: Threshold = 0.4,
+    level: Annotated[float, typer.Option(help="Probability of the bands.")] = 0.9,
+    output: o.Output = None,
+    effects: Annotated[
+        str | None, typer.Option(help="File for the table of all effects, one row each.")
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option(help="File for the picture, such as stability.png.")
+    ] = None,
+    checkpoint: Checkpoint = None,
+) -> int:
+    """Which topics and effects come back? Fit the model again from other seeds, with other numbers of topics, and to
+    bootstrap samples of its documents.
+    """
+    check_table(output, inputs=[model])
+    check_table(effects, inputs=[model, output])
+    check_output(plot, "--plot", inputs=[model, output, effects])
+    check_output(checkpoint, "--checkpoint", inputs=[model])
+    none = topics is not None and topics.strip().lower() == "none"
+    sizes = [] if none else None if topics is None else o.parse_numbers("--topics", topics)
+    fitted, corpus = _load(session, model)
+    from gptm.findings import stability as refit
+
+    n_sizes = 2 if sizes is None else len(sizes)
+    with counting(session, "fitting", seeds + n_sizes + resamples):
+        found = refit(
+            fitted.set_params(n_jobs=1),
+            corpus,
+            seeds=seeds,
+            n_components=sizes,
+            resamples=resamples,
+            groups=groups,
+            threshold=threshold,
+            level=level,
+            random_state=session.seed,
+            n_jobs=session.jobs,
+            verbose=True,
+            checkpoint=checkpoint or _refits_of(model),
+        )
+    write_table(session, found.effects, effects)
+    if plot is not None:
+        found.plot().figure.savefig(plot)
+        session.say(f"wrote the picture to {plot}")
+    session.say(f"{found.title}\n")
+    _show(session, found.table.reset_index(), found.printed().reset_index(), output)
+    session.say(f"\n{found.conclusion}")
+    return OK if found.complete else INTERRUPTED
+
+
+def permutation_test(
+    session: Session,
+    model: o.Model,
+    term: Annotated[
+        str | None, typer.Option(help="Term of the model's kernel, by its columns.")
+    ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel",
+            "-k",
+            metavar="FORMULA",
+            help="Or columns that the model does not use, as in 'categorical(party)'.",
+            autocompletion=o.complete_kernel,
+        ),
+    ] = None,
+    shuffles: Annotated[
+        int | None,
+        typer.Option(
+            "--shuffles", "-n", min=1, help="Number of shuffles.", show_default="999, 99 refitted"
+        ),
+    ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of blocks, such as author: values are shuffled inside of them only.",
+        ),
+    ] = None,
+    groups: Groups = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit the whole model to every shuffled table.")
+    ] = False,
+    output: o.Output = None,
+    checkpoint: Checkpoint = None,
+) -> int:
+    """Does a column matter at all? Compare its effect on the topics with shuffled columns."""
+    if term is not None and kernel is not None:
+        raise UsageError("give --term or --kernel, not both.")
+    check_table(output, inputs=[model])
+    check_output(checkpoint, "--checkpoint", inputs=[model])
+    formula = None if kernel is None else o.parse_formula(kernel)
+    if kernel is not None and not hasattr(formula, "column_names"):
+        raise UsageError(
+            f"--kernel expects a formula such as 'categorical(party)'; got {kernel!r}."
+        )
+    fitted, corpus = _load(session, model)
+    check_kernel(formula, corpus.metadata)
+    from gptm.findings import permutation_test as test
+
+    with counting(session, "fitting" if refit else "shuffling", shuffles or (99 if refit else 1)):
+        found = test(
+            fitted.set_params(n_jobs=1) if refit else fitted,
+            corpus,
+            formula if formula is not None else _number_or_name(term),
+            n=shuffles,
+            within=within,
+            groups=groups,
+            refit=refit,
+            random_state=session.seed,
+            n_jobs=session.jobs,
+            verbose=True,
+            checkpoint=(checkpoint or _refits_of(model)) if refit else None,
+        )
+    first, second = repr(found).splitlines()[:2]
+    text = found.table.astype(object).where(found.table.notna(), "").map(_short)
+    data = {"term": found.term, "p_value": found.p_value, "statistic": found.statistic}
+    _show(session, found.table, text, output, data | {"topics": found.table})
+    session.say(f"\n{first}\n{second}")
+    return OK if found.complete else INTERRUPTED
+
+
+def _number_or_name(term: str | None) -> str | int | None:
+    return int(term) if term is not None and term.isdecimal() else term
+
+
+def residuals(
+    session: Session,
+    model: o.Model,
+    simulations: Annotated[
+        int,
+        typer.Option(min=0, help="Corpora to simulate from the model and fit, for an exact test."),
+    ] = 0,
+    words: Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show.")] = 20,
+    output: o.Output = None,
+    checkpoint: Checkpoint = None,
+) -> int:
+    """Are there too few topics? Test whether words vary more than the model says (residual dispersion)."""
+    check_table(output, inputs=[model])
+    check_output(checkpoint, "--checkpoint", inputs=[model])
+    fitted, corpus = _load(session, model)
+    from gptm.findings import check_residuals
+
+    with counting(session, "fitting" if simulations else "residuals", max(simulations, 1)):
+        found = check_residuals(
+            fitted.set_params(n_jobs=1) if simulations else fitted,
+            corpus,
+            simulations=simulations,
+            random_state=session.seed,
+            n_jobs=session.jobs,
+            verbose=True,
+            checkpoint=(checkpoint or _refits_of(model)) if simulations else None,
+        )
+    data = {
+        "dispersion": found.dispersion,
+        "statistic": found.statistic,
+        "df": found.df,
+        "p_value": found.p_value,
+        "p_simulated": found.p_simulated,
+        "simulated": found.simulated,
+        "words": found.words.head(words),
+    }
+    _show(session, found.words, found.words.head(words).map(_short), output, data)
+    session.say("\n" + "\n".join(repr(found).splitlines()[: 2 if simulations else 1]))
+    return OK if not found.note else INTERRUPTED
+
+
+def align(
+    session: Session,
+    model: o.Model,
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="Another model.")],
+    threshold: Threshold = 0.4,
+    output: o.Output = None,
+) -> None:
+    """Which topics do two models have in common? Match their topics by words; list what is new or lost."""
+    check_table(output, inputs=[model, other])
+    if model == other == "-":
+        raise UsageError("only one of the two models can come from standard input.")
+    with model_file(model) as path, model_file(other) as second:
+        from gptm.model import load
+        from gptm.selection import align as match
+
+        found = match(load(path), load(second), threshold=threshold)
+    text = found.table.astype(object).where(found.table.notna(), "").map(_short)
+    _show(session, found.table, text, output)
+    session.say(f"\n{str(found).splitlines()[0]}")
+
+
+def intrusion(
+    session: Session,
+    model: o.Model,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="CSV file for the coders.")
+    ] = "intrusion.csv",
+    key: Annotated[
+        str | None,
+        typer.Option(help="CSV file for the answers.", show_default="beside it, with -key"),
+    ] = None,
+    of: Annotated[
+        Literal["words", "documents"], typer.Option(help="What coders look at.")
+    ] = "words",
+    size: Annotated[
+        int | None,
+        typer.Option(min=2, help="Words or documents of the topic.", show_default="5 or 3"),
+    ] = None,
+    questions: Annotated[int, typer.Option(min=1, help="Questions per topic.")] = 1,
+) -> None:
+    """Do topics make sense to people? Write a sheet on which coders mark the word or document that does not belong."""
+    answers = key or str(Path(output).with_name(f"{Path(output).stem}-key{Path(output).suffix}"))
+    check_output(output, inputs=[model])
+    check_output(answers, "--key", inputs=[model, output])
+    with bar(session, "reading"):
+        if of == "documents":
+            fitted, corpus = _load(session, model)
+        else:
+            with model_file(model) as path:
+                from gptm.model import load
+
+                fitted = load(path)
+    from gptm.findings import document_intrusion, word_intrusion
+
+    common: dict[str, Any] = {"questions": questions, "random_state": session.seed}
+    if of == "documents":
+        found = document_intrusion(fitted, corpus, n_documents=size or 3, **common)
+    else:
+        found = word_intrusion(fitted, n_words=size or 5, **common)
+    found.save(output, answers)
+    data = {"output": output, "key": answers, "questions": len(found.sheet)}
+    session.answer(data, lambda: None)
+    session.say(f"wrote {len(found.sheet)} questions to {output} and the answers to {answers}")
+
+
+def score_intrusion(
+    session: Session,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The file of answers.")],
+    sheets: Annotated[
+        list[str], typer.Argument(metavar="SHEET...", help="Filled sheets, one for each coder.")
+    ],
+    output: o.Output = None,
+) -> None:
+    """Score the sheets of 'gptm intrusion' that coders filled in."""
+    check_table(output, inputs=[key, *sheets])
+    for file in (key, *sheets):
+        check_file(file)
+    from gptm.findings import score_intrusion as score
+
+    found = score(sheets, key)
+    data = {
+        "precision": found.precision,
+        "low": found.low,
+        "high": found.high,
+        "chance": found.chance,
+        "p_value": found.p_value,
+        "agreement": found.agreement,
+        "missing": found.missing,
+        "topics": found.table.reset_index(),
+    }
+    table = found.table.reset_index()
+    _show(session, table, table.map(_short), output, data)
+    said = [line for line in repr(found).splitlines()[:3] if not line.lstrip().startswith("words")]
+    session.say("\n" + "\n".join(said))
+
+
+def _short(cell: Any) -> str:
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+
+
+def _show(session: Session, table: Any, text: Any, output: str | None, data: Any = None) -> None:
+    """A table to a file, or to standard output."""
+    if write_table(session, table, output):
+        return
+    names = [str(name) for name in text]
+    numbers = [name for name in names if name not in ("words", "topic_a", "topic_b", "status")]
+    rows = text.astype(str).to_numpy().tolist()
+    session.answer(table if data is None else data, lambda: print_table(rows, names, numbers))
