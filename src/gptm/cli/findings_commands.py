@@ -95,6 +95,7 @@ def stability(
     bootstrap samples of its documents.
     """
     check_table(output, inputs=[model])
+    check_output(effects, "--effects", inputs=[model, output])
     check_table(effects, inputs=[model, output])
     check_output(plot, "--plot", inputs=[model, output, effects])
     check_output(checkpoint, "--checkpoint", inputs=[model])
