@@ -2,6 +2,7 @@
 statsmodels."""
 
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -421,6 +422,41 @@ def test_a_level_with_one_document_has_no_robust_error(model, frame):
     assert classical["std_error"].notna().all()
 
 
+def test_columns_inside_of_all_functions_are_found(model, frame):
+    for formula, n_terms in {
+        "~ bs(year, df=4)": 5,
+        "~ poly(age, 2)": 3,
+        "~ center(age)": 2,
+        "~ np.log(age) + C(treated)": 3,
+        "~ s(`the year`, df=3)": 4,
+    }.items():
+        named = frame.assign(**{"the year": frame["year"], "s": 1.0, "bs": "x"})
+        assert len(model.estimate_effects(formula, named).table) == 3 * n_terms
+    same = model.estimate_effects("~ bs(year, df=4)", frame).predict("year", n_points=4)
+    curve = model.estimate_effects("~ s(year, df=4)", frame).predict("year", n_points=4)
+    pd.testing.assert_frame_equal(same, curve)
+
+
+def test_many_levels():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"g": [f"g{i % 150:03d}" for i in range(450)], "x": rng.normal(size=450)})
+    model = CTM(2, max_iter=20, random_state=0).fit(rng.poisson(1.0, (450, 8)))
+    effects = model.estimate_effects("~ g + x", frame)
+    marginal = effects.marginal_effects("g").query("topic == 0")
+    coefficients = effects.table.query("topic == 0").set_index("term")
+    names = [f"g[T.g{i:03d}]" for i in range(1, 150)]
+    np.testing.assert_allclose(
+        marginal["estimate"], coefficients.loc[names, "estimate"], atol=1e-10
+    )
+    np.testing.assert_allclose(marginal["std_error"], coefficients.loc[names, "std_error"])
+
+
+def test_the_result_can_be_pickled(model, frame):
+    effects = model.estimate_effects("~ s(year)", frame)
+    again = pickle.loads(pickle.dumps(effects))
+    pd.testing.assert_frame_equal(again.predict(), effects.predict())
+
+
 # Mistakes
 
 
@@ -438,6 +474,7 @@ def test_a_level_with_one_document_has_no_robust_error(model, frame):
         ("~ year + I(2 * year)", r"'I\(2 \* year\)' is a combination of 'year'"),
         ("~ s(treated, df=3)", "needs at least 4 distinct values"),
         ("~ s(party)", "cannot be evaluated"),
+        ("~ nothing(year)", "must name columns .* got 'nothing'"),
     ],
 )
 def test_wrong_formulas(model, frame, formula, message):
@@ -482,6 +519,8 @@ def test_wrong_questions(model, frame):
         effects.predict("age", versus={"party": ["left", "right"]})
     with pytest.raises(ValueError, match=r"must have numbers of 'age'|must hold numbers"):
         effects.predict(at={"age": "old"})
+    with pytest.raises(ValueError, match="must have dates of 'date', such as"):
+        model.estimate_effects("~ date", frame).predict(at={"date": 2016})
     with pytest.raises(ValueError, match="settings are more than"):
         effects.predict("party", "age", n_points=100_000)
     with pytest.raises(ValueError, match="reads no column"):

@@ -11,7 +11,7 @@ from gptm.effects.formula_design import Design
 
 _STEP = 1e-4  # of a number's range, for its derivative
 _YEAR = 365.2425
-_ROWS = 200_000  # of one evaluation of the formula
+_CELLS = 20_000_000  # of one evaluation of the formula
 
 
 def default_values(design: Design, name: str, n_points: int) -> pd.Series:
@@ -35,7 +35,7 @@ def average_rows(design: Design, settings: pd.DataFrame) -> Array:
     others = [name for name in design.variables if name not in settings]
     rest, weights = _distinct(design.frame[others])
     A = np.empty((len(settings), len(design.terms)))
-    size = max(1, _ROWS // len(weights))
+    size = max(1, _CELLS // (len(weights) * len(design.terms)))
     for start in range(0, len(settings), size):
         part = settings.iloc[start : start + size]
         crossed = part.iloc[np.repeat(np.arange(len(part)), len(weights))].reset_index(drop=True)
@@ -52,17 +52,16 @@ def average_changes(
 ) -> tuple[list[str], Array]:
     """Changes of a column, and what each does to the regression's columns, averaged over documents."""
     levels = design.levels(name)
+    if levels is not None:
+        settings = pd.DataFrame({name: pd.Categorical(levels, categories=levels)})
+        rows = average_rows(design, settings.assign(**repeated(fixed, len(levels))))
+        return [f"{level} - {levels[0]}" for level in levels[1:]], rows[1:] - rows[0]
     frame = design.frame.assign(**repeated(fixed, len(design.frame)))
     frame, weights = _distinct(frame)
 
     def average(values: Any) -> Array:
         return np.asarray(weights @ design.matrix(frame.assign(**{name: values})))
 
-    if levels is not None:
-        means = np.array(
-            [average(pd.Categorical([one] * len(frame), categories=levels)) for one in levels]
-        )
-        return [f"{level} - {levels[0]}" for level in levels[1:]], means[1:] - means[0]
     values = frame[name].to_numpy(dtype=np.float64)
     if set(np.unique(values)) <= {0.0, 1.0}:
         return ["1 - 0"], (average(1) - average(0))[None]

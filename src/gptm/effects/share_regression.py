@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import qr, solve_triangular
 from scipy.stats import t as student
 
 from gptm._basics.types import Array
@@ -64,8 +64,8 @@ class Pooled(NamedTuple):
         A combination that rests on a document which is fitted exactly has no standard error.
         """
         mean = A @ self.mean.T
-        within = np.einsum("mp,kpq,mq->mk", A, self.within, A)
-        between = np.einsum("mp,kpq,mq->mk", A, self.between, A) * (1.0 + 1.0 / self.n_draws)
+        within = _forms(A, self.within)
+        between = _forms(A, self.between) * (1.0 + 1.0 / self.n_draws)
         total = np.maximum(within + between, 0.0)
         error = np.sqrt(total)
         scale = np.abs(A).max(1, initial=0.0) * np.abs(self.fixed).max(initial=0.0)
@@ -103,11 +103,16 @@ def pool_regressions(
 
 def dependent_columns(X: Array) -> list[Combination]:
     """Columns that are combinations of those before them, in order."""
+    lengths = np.linalg.norm(X, axis=0)
+    if lengths.all():
+        R = qr(X / lengths, mode="r", pivoting=True, check_finite=False)[0]
+        if np.abs(np.diagonal(R)).min() > _ROUNDING:  # as nearly always
+            return []
     kept: list[int] = []
     basis = np.empty((len(X), 0))
     found = []
     for j in range(X.shape[1]):
-        length = np.linalg.norm(X[:, j])
+        length = lengths[j]
         left = X[:, j] / length if length > 0 else X[:, j]
         for _ in range(2):  # twice, against rounding
             left = left - basis @ (basis.T @ left)
@@ -177,6 +182,11 @@ class _Sums:
     def clustered(self, factor: float) -> Array:
         """CR1: scores are summed within clusters."""
         return np.asarray(factor * self.scores / self.n)
+
+
+def _forms(A: Array, matrices: Array) -> Array:
+    """(m, K) a' M a for each row a and each of K matrices M."""
+    return np.stack([((A @ M) * A).sum(1) for M in matrices], axis=1)
 
 
 def _degrees(part: Array, n_draws: int, df: float) -> Array:

@@ -15,7 +15,7 @@ from gptm._basics.validation import is_real
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import level_names
 from gptm.effects.estimated_effects import EstimatedEffects
-from gptm.effects.formula_design import formula_columns
+from gptm.effects.formula_language import formula_columns
 from gptm.model import GPTM
 
 _FEWEST = 2  # documents on either side
