@@ -110,7 +110,7 @@ def imported(module):
 # From the ground up: a room may import those of the rows above it, and of no other.
 LAYERS = (
     ("_basics", "_hot"),
-    ("operators", "metrics"),
+    ("operators", "metrics", "views"),
     ("corpus",),
     ("kernels", "files"),
     ("fitted",),
@@ -119,7 +119,7 @@ LAYERS = (
     ("tables",),
     ("effects",),
     ("surgery",),
-    ("interop", "storage"),
+    ("interop", "storage", "summary"),
     ("model",),
     ("questions",),
     ("plots",),

@@ -187,7 +187,12 @@ def test_representative_documents_have_most_of_the_topic(model):
     theta = model.doc_topics_
     for topic in range(K):
         table = model.representative_documents(topic, 7)
-        assert table.columns.tolist() == ["position", "share"]
+        assert table.columns.tolist() == [
+            "position",
+            "share",
+            "id",
+            "text",
+        ]  # it was fitted to a corpus
         expected = sorted(range(D), key=lambda d: -theta[d, topic])[:7]
         assert table["position"].tolist() == expected
         assert_array_equal(table["share"], theta[expected, topic])

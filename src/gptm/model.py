@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from gptm import interop, metrics, tables
@@ -67,6 +68,7 @@ from gptm.starts.seed_words import read_seeds
 from gptm.starts.start import make_starts
 from gptm.storage import Stored, read_model, write_model
 from gptm.storage.checkpoint_file import CheckpointFile, Work, seconds
+from gptm.summary import MANY_DOCUMENTS, summary_html, summary_text
 from gptm.surgery import topic_edits
 from gptm.surgery.hierarchy import hierarchy_table
 from gptm.surgery.regroup import regroup, with_counts
@@ -177,6 +179,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     __metadata_request__score: ClassVar = {"metadata": True}
 
     fitted_: Fitted
+    _corpus: Corpus | None  # what it was fitted to, for the texts; stays in this session
 
     def __init__(
         self,
@@ -1002,8 +1005,62 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_number("n_words", n_words, least=1, integer=True)
         return tables.topic_table(self._with_proportions(), n_words, feature_names)
 
+    def summary(self) -> str:
+        """The model in a few lines: its kernel, how the fit went, and its topics.
+
+        `print(model)` shows the same, and so does a notebook.
+
+        Returns
+        -------
+        str
+            Lines of at most 100 characters.
+
+        Examples
+        --------
+        >>> from gptm import CTM, Corpus
+        >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
+        >>> model = CTM(2, seed_words={"tea": ["tea"]}, random_state=0).fit(corpus)
+        >>> print(model.summary())  # doctest: +ELLIPSIS
+        CTM: 2 topics from 40 documents, 4 words, 120 tokens
+        kernel  none
+        fit     sampling, ...
+        <BLANKLINE>
+        topic  share  coherence  name  words
+            0   50 %       ...  tea   tea, green, ...
+            1   50 %       ...        coffee, beans, ...
+        """
+        check_is_fitted(self)
+        return summary_text(type(self).__name__, self._shown(), self.inference)
+
+    def __str__(self) -> str:
+        return self.summary() if hasattr(self, "fitted_") else repr(self)
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "fitted_"):
+            return str(estimator_html_repr(self))
+        return summary_html(type(self).__name__, self._shown(), self.inference)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """What a notebook shows; plain text only if scikit-learn is told so."""
+        html = {"text/html": self._repr_html_()} if get_config()["display"] == "diagram" else {}
+        return {"text/plain": str(self)} | html
+
+    def _shown(self) -> Fitted:
+        """The fit with proportions, unless these take long to compute."""
+        large = len(self.fitted_.lam) > MANY_DOCUMENTS
+        return self.fitted_ if large else self._with_proportions()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the training texts, which a pickle should not carry along."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_corpus"}
+
     def representative_documents(
-        self, topic: int | str, n: int = 5, *, corpus: Corpus | None = None
+        self,
+        topic: int | str,
+        n: int = 5,
+        *,
+        corpus: Corpus | None = None,
+        text_length: int | None = tables.TEXT_LENGTH,
     ) -> pd.DataFrame:
         """The training documents with the largest proportions of a topic.
 
@@ -1014,13 +1071,16 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n : int, default=5
             Number of documents.
         corpus : Corpus, optional
-            The training corpus, to add ids and texts. The model itself does not keep it.
+            The training corpus, to add ids and texts. Not needed in the session that fitted the model to a corpus or
+            to texts; a saved or pickled model does not have them.
+        text_length : int or None, default=200
+            Number of characters of a text; None for all.
 
         Returns
         -------
         DataFrame
             Largest proportion first. Columns: position in the training data; share, the proportion of the topic; with
-            a corpus also id, and text with the first 200 characters; topic_name if the topic has one.
+            a corpus also id, and the beginning of its text; topic_name if the topic has one.
 
         Examples
         --------
@@ -1028,11 +1088,12 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
         >>> model = CTM(n_components=2, random_state=0).fit(corpus)
         >>> tea = model.topics()["words"].str.startswith("tea").idxmax()
-        >>> model.representative_documents(tea, 2, corpus=corpus)["text"].tolist()
+        >>> model.representative_documents(tea, 2)["text"].tolist()
         ['green tea, tea', 'green tea, tea']
         """
         fitted = self._with_proportions()
-        return tables.document_table(fitted, tables.one_topic(fitted, topic), n, corpus)
+        known = getattr(self, "_corpus", None) if corpus is None else corpus
+        return tables.document_table(fitted, tables.one_topic(fitted, topic), n, known, text_length)
 
     def topic_correlations(self, of: Literal["residual", "prior"] = "residual") -> pd.DataFrame:
         """Which topics go together in documents: correlations of their logits.
@@ -1326,6 +1387,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             words=getattr(X, "words", None) if previous is None else previous.words,
             kinds={name: kind for name, kind in kinds_of(frame).items() if name in read},
         )
+        self._corpus = X if isinstance(X, Corpus) else None
         if checkpoint is not None and fitted.reason != "interrupt":
             checkpoint.remove()
         return counts
@@ -1563,6 +1625,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             settings["init"] = self.init if isinstance(self.init, str) else "gibbs"
         model = type(self)(**settings)
         model.fitted_ = fitted
+        model._corpus = getattr(self, "_corpus", None)
         return model
 
     def _read_new(

@@ -12,6 +12,7 @@ from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, check_number
 from gptm.corpus import Corpus
 from gptm.fitted import Fitted
+from gptm.views.topic_view import TopicTable
 
 TEXT_LENGTH = 200  # characters of a document that a table shows
 N_SCORED = 10  # words of a topic that its coherence and exclusivity look at
@@ -125,7 +126,7 @@ def topic_table(
     table = pd.DataFrame(columns, index=pd.RangeIndex(len(components), name="topic"))
     if fitted.topic_names is not None:
         table.insert(0, "name", [name or "" for name in fitted.topic_names])
-    return table
+    return TopicTable(table)
 
 
 def topic_coherence(fitted: Fitted) -> Array:
@@ -134,10 +135,16 @@ def topic_coherence(fitted: Fitted) -> Array:
 
 
 def document_table(
-    fitted: Fitted, topic: int, n_documents: int, corpus: Corpus | None
+    fitted: Fitted,
+    topic: int,
+    n_documents: int,
+    corpus: Corpus | None,
+    text_length: int | None = TEXT_LENGTH,
 ) -> pd.DataFrame:
-    """The documents with the largest proportions of a topic, with ids and beginnings of texts if available."""
+    """The documents with the largest proportions of a topic, with ids and texts if available."""
     check_number("n", n_documents, least=1, integer=True)
+    if text_length is not None:
+        check_number("text_length", text_length, least=1, integer=True)
     doc_topics = fitted.proportions
     D = len(doc_topics)
     if corpus is not None and (not isinstance(corpus, Corpus) or len(corpus) != D):
@@ -155,7 +162,7 @@ def document_table(
     if corpus is not None and corpus.ids is not None:
         table["id"] = corpus.ids[rows]
     if corpus is not None and corpus.texts is not None:
-        table["text"] = [text[:TEXT_LENGTH] for text in corpus.texts[rows]]
+        table["text"] = [text[:text_length] for text in corpus.texts[rows]]
     if fitted.topic_names is not None and fitted.topic_names[topic]:
         table.insert(0, "topic_name", fitted.topic_names[topic])
     return table

@@ -15,6 +15,7 @@ from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
 from gptm.corpus.block_writer import BLOCK_DOCUMENTS, write_blocks
+from gptm.corpus.corpus_view import corpus_html
 from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.problems import ProblemLog
@@ -319,6 +320,9 @@ class Corpus:
         if self.ids is not None:  # a document may be selected twice, as a bootstrap does
             selected.ids = self.ids[positions]
         return selected
+
+    def _repr_html_(self) -> str:
+        return corpus_html(self)
 
     def __repr__(self) -> str:
         n, V = self.shape

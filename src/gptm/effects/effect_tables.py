@@ -16,6 +16,7 @@ from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Placement
 from gptm.tables import named_topics, topic_numbers
+from gptm.views.effect_view import EffectsTable
 
 UNEXPLAINED = "unexplained"
 RESULTS = [
@@ -97,7 +98,7 @@ def effects_table(
             table[f"{name}_low"] = band.low[:, k]
             table[f"{name}_high"] = band.high[:, k]
         tables.append(table)
-    return named_topics(pd.concat(tables, ignore_index=True), fitted)
+    return EffectsTable.of(named_topics(pd.concat(tables, ignore_index=True), fitted), level)
 
 
 def term_settings(fitted: Fitted, term: int, n_points: int) -> pd.DataFrame | None:

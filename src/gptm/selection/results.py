@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 
 from gptm.selection.paired import ERROR, paired_differences, with_changes, written_changes
 from gptm.selection.score_tables import as_text, common_folds, per_group, perplexity_column
+from gptm.views.frame_view import frame_card
 
 
 class _Result(ABC):
@@ -32,11 +32,7 @@ class _Result(ABC):
 
     def _repr_html_(self) -> str:
         table, conclusion = self._printed()
-        before, after = (
-            "".join(f"<p>{escape(text)}</p>" for text in texts if text)
-            for texts in ((self.title, self.note), (conclusion,))
-        )
-        return before + table.to_html() + after
+        return frame_card(self.title, table, [self.note, conclusion])
 
 
 @dataclass(frozen=True, repr=False, eq=False)

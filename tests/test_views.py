@@ -1,0 +1,208 @@
+"""What a terminal and a notebook show of models, corpora, effects and comparisons."""
+
+import pickle
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import gptm
+from gptm import CTM, GPTM, Corpus, load
+from gptm import kernels as k
+from gptm.views.html_card import Bar, card, html_table
+from gptm.views.text_lines import WIDTH, aligned, cut_list, percent
+
+EVIL = "<script>alert('x')</script> & \"co\""
+RNG = np.random.default_rng(0)
+THEMES = ["tax budget revenue debt bank income", "war army navy enemy troops peace"]
+TEXTS = [" ".join(RNG.choice(THEMES[i % 2].split(), 20)) + f" {EVIL}" for i in range(40)]
+PARTY = [EVIL if i % 2 else "left" for i in range(40)]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    frame = pd.DataFrame({"party": PARTY, "<b>when": pd.date_range("2020", periods=40)})
+    return Corpus.from_texts(TEXTS, metadata=frame, max_df=1.0, stop_words=None)
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return GPTM(2, kernel=k.Categorical("party"), random_state=0, max_iter=60).fit(corpus)
+
+
+class Tags(HTMLParser):
+    """Checks that tags are balanced, and keeps their names and the text."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.seen, self.text = [], set(), []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def assert_safe(html):
+    found = Tags(html)
+    allowed = {"style", "div", "h4", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td"}
+    assert found.seen <= allowed | {"p", "b", "span"}
+    assert "<script" not in html
+    return " ".join(found.text)
+
+
+def test_print_shows_what_the_model_has_found(model):
+    text = str(model)
+    assert text == model.summary()
+    lines = text.splitlines()
+    assert lines[0].startswith("GPTM: 2 topics from 40 documents, ")
+    assert lines[1] == "kernel  Categorical('party')"
+    assert re.match(
+        r"fit     sampling, (converged|ended at max_iter) after 60 sweeps; fewest eff", lines[2]
+    )
+    assert max(map(len, lines)) <= WIDTH
+    for topic, words in enumerate(model.topic_words(3)):
+        assert ", ".join(words) in lines[-2 + topic]
+
+
+def test_repr_stays_that_of_scikit_learn(model):
+    assert (
+        repr(model)
+        == "GPTM(kernel=Categorical('party'), max_iter=60, n_components=2, random_state=0)"
+    )
+    again = eval(repr(model), {"GPTM": GPTM, "Categorical": k.Categorical})
+    assert str(again) == repr(again) == repr(model)  # nothing to show before a fit
+    assert repr(clone(model)) == repr(model)
+    assert "GPTM" in again._repr_html_()
+    assert "GPTM" in make_pipeline(model)._repr_html_()
+
+
+def test_a_notebook_gets_html_unless_told_otherwise(model):
+    bundle = model._repr_mimebundle_()
+    assert bundle["text/plain"] == str(model)
+    assert bundle["text/html"] == model._repr_html_()
+    with sklearn.config_context(display="text"):
+        assert model._repr_mimebundle_().keys() == {"text/plain"}
+
+
+def test_html_is_escaped_everywhere(model, corpus):
+    assert "party" in assert_safe(corpus._repr_html_())
+    assert "<b>when" in assert_safe(corpus._repr_html_())
+    named = model.name_topics({0: EVIL})
+    for shown in (named, named.topics(), named.effects()):
+        text = assert_safe(shown._repr_html_())
+        assert EVIL in text
+    models = {EVIL: CTM(2, max_iter=5, random_state=0), "other": CTM(3, max_iter=5, random_state=0)}
+    comparison = gptm.compare(models, corpus, cv=2)
+    assert EVIL in assert_safe(comparison._repr_html_())
+    assert "fold" in assert_safe(gptm.cross_validate(models["other"], corpus, cv=2)._repr_html_())
+
+
+def test_pieces_of_html():
+    assert (
+        assert_safe(card(EVIL, [(EVIL, EVIL)], html_table([EVIL], [[EVIL]]), [EVIL])).count(EVIL)
+        == 6
+    )
+    assert "width:6.00em" in html_table(["x"], [[Bar("2", 7.0)]])
+
+
+@pytest.mark.parametrize("K", [1, 3, 45, 70])
+@pytest.mark.parametrize("n_words", [1, 10, 200])
+def test_topics_fit_into_100_columns(K, n_words):
+    X = RNG.poisson(1.0, (80, 90))
+    names = [f"{'long' * (i % 9)}word{i}" for i in range(90)]
+    model = CTM(K, inference="variational", max_iter=2, random_state=0).fit(
+        pd.DataFrame(X, columns=names)
+    )
+    model = model.name_topics(
+        {0: "a name that is much longer than the names of topics should ever be"}
+    )
+    table = model.topics(n_words)
+    lines = repr(table).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert len(lines) == 1 + min(K, 60) + (K > 60)
+    assert max(map(len, str(model).splitlines())) <= 100
+    assert ("The 30 largest of" in str(model)) == (K > 30)
+    assert len(table) == K
+    assert table.columns.tolist()[:2] == ["name", "words"]
+    assert type(table[["words"]]) is pd.DataFrame
+    assert type(table.copy()) is pd.DataFrame
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(table)), table)
+    assert_safe(table._repr_html_())
+
+
+def test_effects_are_a_table_with_bands(model):
+    table = model.effects(level=0.8)
+    text = assert_safe(table._repr_html_())
+    assert "Effects of party, 80 % bands" in text
+    row = table.iloc[0]
+    assert (
+        f"{row['contrast']:+.2f} [{row['contrast_low']:+.2f}, {row['contrast_high']:+.2f}]" in text
+    )
+    assert "<table" in table[["topic", "contrast"]]._repr_html_()
+    assert isinstance(table.groupby("topic")["share"].sum(), pd.Series)
+
+
+def test_representative_documents_have_their_texts(model, tmp_path):
+    table = model.representative_documents(0, 3)
+    assert table["text"].tolist() == [TEXTS[d][:200] for d in table["position"]]
+    whole = model.representative_documents(0, 3, text_length=None)
+    assert whole["text"].tolist() == [TEXTS[d] for d in table["position"]]
+    assert model.representative_documents(0, 1, text_length=5)["text"].str.len().tolist() == [5]
+    with pytest.raises(ValueError, match="text_length must be"):
+        model.representative_documents(0, text_length=0)
+    named = model.name_topics({1: "war"})
+    assert "text" in named.representative_documents("war")
+    model.save(tmp_path / "m.gptm")
+    for other in (load(tmp_path / "m.gptm"), pickle.loads(pickle.dumps(model))):
+        assert "text" not in other.representative_documents(0)
+        assert str(other) == str(model)
+    assert TEXTS[0][:30].encode() not in pickle.dumps(model)
+
+
+def test_texts_that_a_model_was_fitted_to_are_known():
+    with pytest.warns(UserWarning, match="X holds texts"):
+        model = CTM(2, random_state=0, max_iter=10).fit([text[:60] for text in TEXTS])
+    assert model.representative_documents(0, 1)["text"][0] in {text[:60] for text in TEXTS}
+    model.fit(RNG.poisson(1.0, (12, 5)))
+    assert "text" not in model.representative_documents(0)
+
+
+def test_shares_of_many_documents_are_not_computed_for_a_look(monkeypatch):
+    monkeypatch.setattr("gptm.model.MANY_DOCUMENTS", 5)
+    model = CTM(2, random_state=0, max_iter=5).fit(RNG.poisson(1.0, (12, 5)))
+    fresh = model.fitted_.doc_topics is None
+    assert ("share" not in str(model)) == fresh
+    assert model.topics()["share"].sum() == pytest.approx(1)
+    assert "share" in str(model)
+
+
+def test_odd_corpora_can_be_shown():
+    for odd in (
+        Corpus(np.zeros((1, 1))),
+        Corpus(np.zeros((3, 2)), metadata={f"c{i}": [1, None, 3] for i in range(50)}),
+        Corpus(np.zeros((2, 2)), ["a\nb", EVIL], metadata={"x": [None, None]}),
+    ):
+        assert "Corpus" in assert_safe(odd._repr_html_())
+
+
+def test_lines():
+    assert percent(1.0) == "100 %"
+    assert cut_list("abcdefgh", 4) == "abc…"
+    lines = aligned(["n", "name", "words"], [["1", "x" * 80, "a\nb, " * 60]], left=2)
+    assert max(map(len, lines)) <= WIDTH
+    assert len(lines) == 2
+    assert_array_equal(["\n" in line for line in lines], False)
