@@ -1041,7 +1041,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return summary_html(type(self).__name__, self._shown(), self.inference)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """What a notebook shows; plain text only if scikit-learn is told so."""
+        """What a notebook shows; only plain text with sklearn.set_config(display="text")."""
         html = {"text/html": self._repr_html_()} if get_config()["display"] == "diagram" else {}
         return {"text/plain": str(self)} | html
 
