@@ -24,6 +24,15 @@ from gptm import _hot
 from gptm import kernels as k
 from gptm._basics.parallel import computing
 from gptm._hot.random_keys import stream, two_normals, uniform
+from gptm.inference.blocks import blocked_sweep
+from gptm.inference.blocks.block_documents import (
+    BlockDocuments,
+    begin_block,
+    feature_sums,
+    sweep_over,
+)
+from gptm.inference.blocks.blocked_sweep import BlockedSweep
+from gptm.inference.blocks.sums import BlockSums, FeatureSums, tree_sum
 from gptm.inference.contrasts import centred, contrasts, to_contrasts, to_topics
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling import draw_covariances as covariances
@@ -1162,6 +1171,121 @@ CASES = ("no kernel", "fixed covariance", "free", "shared", "identity", "graph",
 def test_geweke(name, narrow_priors):
     z = geweke(name, 5000, narrow_priors)
     assert max(map(abs, z.values())) < 4, z
+
+
+# The same in blocks: three documents in memory, one in each of two blocks elsewhere
+
+
+class BlocksAtHand:
+    """Who sweeps over blocks, without files."""
+
+    def __init__(self, documents):
+        self.documents, self.states = documents, []
+
+    def begin(self, values, held, r):
+        self.states = [begin_block(one, values, held, 1) for one in self.documents]
+        return tree_sum((feature_sums(one, r) for one in self.documents), FeatureSums.plus)
+
+    def sweep(self, values):
+        swept = [
+            sweep_over(*pair, values, 1) for pair in zip(self.documents, self.states, strict=True)
+        ]
+        self.states = [state for state, _ in swept]
+        return tree_sum((sums for _, sums in swept), BlockSums.plus)
+
+
+def block_case(name):
+    """The kernel over the first three documents, and where it places the other two."""
+    kernel = {
+        "no kernel": None,
+        "free": k.Categorical("group"),
+        "shared": k.Categorical("group"),
+        "identity": k.Categorical("group"),
+        "sum": 0.6 * k.Categorical("group") + 0.7 * k.Identity(),
+    }[name]
+    if kernel is None:
+        return None, [(None, None)] * 2
+    bound, places = bind(kernel, group=GROUPS[:3]), []
+    for group in GROUPS[3:]:
+        new = bound.read(Documents(1, pd.DataFrame({"group": [group]})))
+        placed = bound.place(new)
+        own = placed.own_diagonal if placed.own_diagonal.any() else None
+        places.append((placed.features, own))
+    return bound, places
+
+
+def draw_by_blocks(name, case, n, monkeypatch, seed=1):
+    bound, places = block_case(name)
+    everywhere = np.ones((len(LENGTHS), WORDS))
+    problem = make_problem(everywhere[:3], bound, case.coregionalization)
+    blocks = [
+        BlockDocuments(3 + i, csr_matrix(everywhere[3 + i : 4 + i]), *place)
+        for i, place in enumerate(places)
+    ]
+    workers = BlocksAtHand(blocks)
+    start = Everything(*(one[0] for one in draw_from_the_prior(case, 1, seed)))
+    state = make_state(
+        problem,
+        TOPICS,
+        urn=Urn(start.tau, start.base, start.even),
+        eta=start.eta[:3],
+        F=np.zeros((3, TOPICS - 1)),
+        S=start.S,
+        B=start.B,
+        parts=(),
+        strength=start.B[0, 0] / (start.S[0, 0] if case.coregionalization == "shared" else 1.0),
+    )
+    kept = []
+    sweep = BlockedSweep(problem, workers)
+
+    def draw_topics_and_words(problem, state, rng):
+        state = topics.draw_topics(problem, state, rng)
+        if not workers.states:
+            return state
+        eta = np.concatenate([state.eta, *(one.eta for one in workers.states)])
+        X = draw_words(softmax(eta, axis=1), state.beta_T[:, :TOPICS], rng)
+        problem.counts.data[:] = X[:3].ravel()
+        W, F = sweep._weights(state), [state.F]
+        for row, (block, own) in enumerate(zip(blocks, workers.states, strict=True)):
+            block.counts.data[:] = X[3 + row]
+            part = np.zeros((1, TOPICS - 1)) if own.own is None else own.own
+            F.append(part if block.features is None else part + block.features.dot(W))
+        beta_T = state.beta_T[:, :TOPICS]
+        of_urn = (state.urn.tau, state.urn.even, state.urn.base)
+        kept.append((*of_urn, beta_T, state.S, state.B, np.concatenate(F), eta, X))
+        return state
+
+    monkeypatch.setattr(blocked_sweep, "draw_topics", draw_topics_and_words)
+    state = sweep.begin(problem, state, seed, 0)
+    for _ in range(n):
+        state = sweep(problem, state, seed)
+    return Everything(*(np.array(one) for one in zip(*kept, strict=True)))
+
+
+def geweke_of_blocks(name, n, monkeypatch, seed=1):
+    case = make_case(name)
+    of_prior, names = statistics(draw_from_the_prior(case, 40000), case.Kxx is not None)
+    of_chain, _ = statistics(draw_by_blocks(name, case, n, monkeypatch, seed), case.Kxx is not None)
+    error = np.hypot(of_prior.std(0) / 200.0, batch_errors(of_chain, 25))
+    z = (of_chain.mean(0) - of_prior.mean(0)) / np.where(error > 1e-12, error, np.inf)
+    return {names[i]: float(z[i]) for i in np.argsort(-np.abs(z))}
+
+
+@pytest.mark.parametrize("name", ["no kernel", "shared", "sum"])
+def test_geweke_in_blocks(name, narrow_priors):
+    z = geweke_of_blocks(name, 5000, narrow_priors)
+    assert max(map(abs, z.values())) < 4, z
+
+
+def test_geweke_in_blocks_sees_a_block_that_is_not_counted(narrow_priors):
+    right = BlocksAtHand.sweep
+    narrow_priors.setattr(
+        BlocksAtHand,
+        "sweep",
+        lambda self, values: (sums := right(self, values))._replace(tally=sums.tally * 0.5),
+    )
+    z = geweke_of_blocks("free", 3000, narrow_priors)
+    assert max(map(abs, z.values())) > 5
 
 
 # And broken on purpose

@@ -50,6 +50,14 @@ class Draws(NamedTuple):
         return len(self.mu)
 
 
+class Whole(NamedTuple):
+    """Of a fit to blocks, in which the training documents in memory are a sample: what it knows of all documents."""
+
+    documents: int
+    tokens: int
+    gram: Array  # (r, r) Phi' Phi of the kernel's features over all documents
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
     """A fitted model without its settings: K topics over V words, learnt from D documents."""
@@ -80,6 +88,8 @@ class Fitted:
         None  # (chains, draws, ...) quantities that diagnostics look at
     )
     diagnostics: pd.DataFrame | None = None  # effective draws and R-hat of them
+
+    whole: Whole | None = None  # where the training documents above are a sample
 
     # Computed or given later
     doc_topics: Array | None = None  # (D, K) expected proportions of the training documents
@@ -119,6 +129,16 @@ class Fitted:
     def kernel(self) -> Kernel | None:
         """The kernel with its parameters as learnt."""
         return None if isinstance(self.bound, NothingBound) else self.bound.kernel
+
+    @property
+    def n_documents(self) -> int:
+        """Number of the documents that it was fitted to."""
+        return len(self.lam) if self.whole is None else self.whole.documents
+
+    @property
+    def n_tokens(self) -> float:
+        """Number of their tokens."""
+        return float(self.lengths.sum()) if self.whole is None else float(self.whole.tokens)
 
     @property
     def by_sampling(self) -> bool:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gptm import interop, metrics, tables
 from gptm._basics.errors import Argument, InputError, Message, PythonOnly
+from gptm._basics.memory import memory_bytes
 from gptm._basics.parallel import computing, interruptible
 from gptm._basics.progress import Progress
 from gptm._basics.types import Array
@@ -30,6 +32,7 @@ from gptm._basics.validation import (
 )
 from gptm._basics.warnings import warn
 from gptm.corpus import Corpus
+from gptm.corpus.block_corpus import BlockCorpus
 from gptm.corpus.counts import (
     columns_of,
     frame_of,
@@ -46,6 +49,14 @@ from gptm.effects.effect_tables import (
     variance_table,
 )
 from gptm.fitted import Fitted
+from gptm.inference.blocks.block_fit import (
+    BlockFit,
+    check_block_metadata,
+    check_block_settings,
+    check_has_all,
+    in_blocks,
+    mean_over_blocks,
+)
 from gptm.inference.checkpoint import Checkpoint
 from gptm.inference.em.run_em import run_em
 from gptm.inference.problem import FitProblem
@@ -139,7 +150,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         such as length-scales. Terms with a factor, such as `2.0 * kernel`, keep their weights relative to each
         other. "map" inference never learns the kernel.
     fit_mean, init, smoothing, seed_words, seed_weight, n_chains, max_iter, tol, doc_points, doc_tol, random_state,
-    n_jobs, verbose, callback, warm_start
+    n_jobs, verbose, callback, warm_start, memory
         As in `CTM`.
 
     Attributes
@@ -180,6 +191,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     fitted_: Fitted
     _corpus: Corpus | None  # what it was fitted to, for the texts; stays in this session
+    sample_: Corpus | None
 
     def __init__(
         self,
@@ -205,6 +217,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         verbose: int | bool = False,
         callback: Callable[[int, Any], Any] | None = None,
         warm_start: bool = False,
+        memory: str | int | None = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -227,6 +240,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.verbose = verbose
         self.callback = callback
         self.warm_start = warm_start
+        self.memory = memory
 
     # What a fit has learnt.
 
@@ -271,8 +285,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
-            Counts of words. Documents may be empty.
+        X : Corpus, BlockCorpus, or sparse or dense array of shape (n_documents, n_words)
+            Counts of words. Documents may be empty. A corpus on disk is fitted block by block: then attributes of
+            single documents, such as `doc_topics_`, are those of a sample; `transform` takes all documents.
         y : array of shape (n_documents,), optional
             Labels, for kernels that read them (`MustLink()`); otherwise ignored.
         metadata : DataFrame or dict of columns, optional
@@ -306,6 +321,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_documents, n_components)
         """
         counts = self._fit(X, y, metadata)
+        if isinstance(X, BlockCorpus):
+            return self.transform(X)
         with computing(self.n_jobs):
             return proportions(self.fitted_, counts, self.fitted_.bound.training, self._effort)
 
@@ -345,6 +362,12 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         wanted = [] if quantiles is None else checked_quantiles(quantiles)
+        if isinstance(X, BlockCorpus):
+            check_block_metadata(metadata)
+            more: Any = {"return_std": return_std, "quantiles": quantiles}
+            return in_blocks(
+                X, lambda block: self.transform(block, missing_columns=missing_columns, **more)
+            )
         counts = read_counts(self, X)
         new = self._read_new(X, metadata, counts, missing_columns)
         with computing(self.n_jobs):
@@ -420,6 +443,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             score = self._completion(X, metadata, observed, missing_columns=missing_columns)
             return float(np.exp(-score))
         counts = read_counts(self, X)
+        check_has_all(self.fitted_, kind)
         if counts.sum() == 0:
             raise ValueError("there are no words to score: every document is empty.")
         new = self._read_new(X, metadata, counts, missing_columns)
@@ -1346,6 +1370,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> csr_matrix:
         """Fit, or leave the model as it was if anything is wrong; the training counts."""
         self._check_parameters()
+        blocks = self._blocks(X, y, metadata, path) if isinstance(X, BlockCorpus) else None
+        X = X if blocks is None else blocks.sample
         self._check_labels(y, metadata)
         pause = seconds(every)
         earlier: Fitted | None = getattr(self, "fitted_", None)
@@ -1364,6 +1390,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             checkpoint = None
             if path is not None:
                 work = Work.of(self.get_params(deep=False), counts, bound, previous)
+                if blocks is not None:
+                    work = work._replace(documents=blocks.corpus.digest)
                 checkpoint = CheckpointFile(path, pause, work)
                 progress.say(checkpoint.found())
             problem = interruptible(lambda: self._problem(counts, bound, previous))
@@ -1373,7 +1401,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             seed = self.random_state if checkpoint is None else checkpoint.seed(self.random_state)
             starts = self._starts(problem, init, previous, seed, checkpoint)
             progress.say(f"start found  {progress.elapsed()}")
-            fitted = self._infer(problem, starts, progress, seed, checkpoint)
+            fitted = self._infer(problem, starts, progress, seed, checkpoint, blocks)
             if fitted.reason == "interrupt" and not len(fitted.trace) and earlier is not None:
                 warn("fit was interrupted before its first iteration; the earlier fit is kept.")
                 return counts
@@ -1388,9 +1416,18 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             kinds={name: kind for name, kind in kinds_of(frame).items() if name in read},
         )
         self._corpus = X if isinstance(X, Corpus) else None
+        self.sample_ = None if blocks is None else blocks.sample
         if checkpoint is not None and fitted.reason != "interrupt":
             checkpoint.remove()
         return counts
+
+    def _blocks(
+        self, corpus: BlockCorpus, y: Any, metadata: Any, path: str | os.PathLike[str] | None
+    ) -> BlockFit:
+        """A fit to a corpus on disk, with a sample of its documents in memory."""
+        check_block_settings(self.inference, self.n_chains, metadata, y)
+        file = None if path is None else Path(path)
+        return BlockFit(corpus, self.n_components, self.memory, columns_of(self.kernel), file)
 
     def _check_parameters(self) -> None:
         check_number("n_components", self.n_components, least=1, integer=True)
@@ -1411,6 +1448,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not isinstance(self.verbose, bool | np.bool_):
             check_number("verbose", self.verbose, least=0, integer=True)
         check_callback(self.callback)
+        memory_bytes(self.memory)
 
     def _check_labels(self, y: Any, metadata: Any) -> None:
         """Warn of a table in the place of labels."""
@@ -1471,6 +1509,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         progress: Progress,
         seed: Any,
         checkpoint: Checkpoint | None,
+        blocks: BlockFit | None = None,
     ) -> Fitted:
         complete = all(start.complete for start in starts)
 
@@ -1478,7 +1517,17 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             progress.iteration(number, state.bound, getattr(state, "limit", None))
             return self.callback is not None and bool(self.callback(number, state))
 
-        if self.inference == "sampling":
+        if blocks is not None:
+            fitted = blocks.infer(
+                problem,
+                starts,
+                int(check_random_state(seed).randint(2**31)),
+                max_iter=self.max_iter if complete else 0,
+                after_iteration=after_iteration,
+                say=progress.say,
+                checkpoint=checkpoint,
+            )
+        elif self.inference == "sampling":
             rng = check_random_state(seed)
             fitted = run_sampler(
                 problem,
@@ -1665,6 +1714,11 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         missing_columns: str = "error",
     ) -> float:
         check_is_fitted(self)
+        if isinstance(X, BlockCorpus):
+            check_block_metadata(metadata)
+            return mean_over_blocks(
+                X, lambda block: self._completion(block, None, observed, None, missing_columns)
+            )
         counts = read_counts(self, X)
         observed_counts, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
         new = self._read_new(X, metadata, observed_counts, missing_columns)
@@ -1733,6 +1787,9 @@ class CTM(GPTM):
         `callback(number, state)` after each sweep or iteration; fitting stops when it returns True.
     warm_start : bool, default=False
         Continue from the last fit.
+    memory : str, int or None, default=None
+        For a corpus on disk: limit of the memory that a fit takes, such as "4GB". It decides how many documents are
+        kept in memory; the others are read block by block. None means half of the machine's memory.
 
     Attributes
     ----------
@@ -1761,6 +1818,9 @@ class CTM(GPTM):
         a name.
     history_ : list of str
         What was done to the topics after the fit, oldest first.
+    sample_ : Corpus or None
+        After a fit to a corpus on disk: the documents that were kept in memory, which all attributes of single
+        documents are of.
 
     Examples
     --------
@@ -1806,6 +1866,7 @@ class CTM(GPTM):
         verbose: int | bool = False,
         callback: Callable[[int, Any], Any] | None = None,
         warm_start: bool = False,
+        memory: str | int | None = None,
     ):
         self.n_components = n_components
         self.inference = inference
@@ -1825,6 +1886,7 @@ class CTM(GPTM):
         self.verbose = verbose
         self.callback = callback
         self.warm_start = warm_start
+        self.memory = memory
 
 
 _KINDS: dict[str, type[GPTM]] = {"GPTM": GPTM, "CTM": CTM}

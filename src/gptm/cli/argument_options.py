@@ -30,6 +30,7 @@ OPTIONS = {
     "max_df": "--max-df",
     "max_documents": "--max-documents",
     "max_iter": "--max-iter",
+    "memory": "--memory",
     "metadata": "--metadata",
     "min_df": "--min-df",
     "missing_columns": "--missing-columns",

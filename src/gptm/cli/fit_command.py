@@ -159,10 +159,11 @@ def _save(
     from gptm.files.table_columns import named
 
     columns = reading.columns
+    corpus = reading.corpus if model.sample_ is None else model.sample_
     order = named(text, columns.text, "text") if columns.text else ()
     attached = {
-        "corpus": reading.corpus if keep_corpus else None,
-        "texts": reading.texts,
+        "corpus": corpus if keep_corpus else None,
+        "texts": reading.texts if model.sample_ is None else corpus.texts,
         "words": reading.words.to_dict(),
         "reading": {  # columns that are joined keep the order in which they were named
             "text": list(order or columns.text),

@@ -328,6 +328,15 @@ class ModelOptions:
         ),
     ] = "sampling"
 
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="For a corpus on disk: limit of memory, for example 4GB.",
+            show_default="half of the machine's memory",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+
     def settings(self) -> dict[str, Any]:
         """What `gptm.GPTM` takes."""
         return self.common() | {
@@ -344,6 +353,7 @@ class ModelOptions:
             "max_iter": self.max_iter,
             "tol": self.tol,
             "seed_words": parse_seed_words(self.seed_words),
+            "memory": self.memory,
         }
 
 

@@ -24,8 +24,13 @@ def read_training(
     """Read the documents of a file, show progress and problems, and check that the kernel's columns are there."""
     check_file(file)
     from gptm import files
+    from gptm.corpus.block_corpus import is_block_folder
     from gptm.corpus.words import Words
 
+    if is_block_folder(file):
+        result = open_blocks(session, file, settings, words)
+        check_kernel(kernel, result.corpus.kinds)
+        return result
     try:
         chosen = Words(**words)
     except ValueError as error:
@@ -35,6 +40,38 @@ def read_training(
     tell_problems(session, result)
     check_kernel(kernel, result.corpus.metadata)
     return result
+
+
+def open_blocks(
+    session: Session, folder: str, settings: dict[str, Any], words: dict[str, Any] | None
+) -> Any:
+    """A corpus on disk, which says itself how it was read; options about that are refused."""
+    from gptm import files, open_corpus
+    from gptm.cli.options import FileOptions, WordOptions
+    from gptm.corpus.kinds import ColumnKind
+    from gptm.corpus.words import Words
+    from gptm.corpus.words_report import WordsReport
+
+    usual = FileOptions().settings() | ({} if words is None else WordOptions().settings())
+    given = settings | (words or {})
+    if any(given[name] != usual[name] for name in usual):
+        raise UsageError(
+            f"{folder} is a corpus on disk: how it was read is settled. Give options of files and words to "
+            "'gptm corpus'."
+        )
+    corpus = open_corpus(folder)
+    columns = [ColumnKind(name, kind, "as written") for name, kind in corpus.kinds.items()]
+    n, V = corpus.shape
+    report = WordsReport(
+        documents=n, tokens=corpus.n_tokens, tokens_kept=corpus.n_tokens, words_kept=V
+    )
+    return files.ReadResult(
+        corpus,  # type: ignore[arg-type]
+        None,
+        files.Columns(columns),
+        report=report,
+        words=corpus.words or Words(None),
+    )
 
 
 def check_kernel(kernel: Any, metadata: Any) -> None:

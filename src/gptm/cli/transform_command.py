@@ -12,6 +12,7 @@ from gptm.cli.read_documents import (
     check_file,
     check_table,
     model_file,
+    open_blocks,
     tell_problems,
     write_table,
 )
@@ -51,6 +52,11 @@ def transform(
         from gptm.storage import read_header
 
         fitted, header = load(path), read_header(path)
+    from gptm.corpus.block_corpus import is_block_folder
+
+    if is_block_folder(file):
+        _transform_blocks(session, fitted, file, file_options, output, to, missing_columns)
+        return
     reading = read_new(session, fitted, header, file, file_options.settings())
     tell_problems(session, reading, but=("missing column",) if missing_columns == "error" else ())
     _say_unknown(session, reading.report)
@@ -70,6 +76,39 @@ def transform(
 
         files.write_table(frame, sys.stdout, to or "csv")
         sys.stdout.flush()
+
+
+def _transform_blocks(
+    session: Session,
+    fitted: "GPTM",
+    folder: str,
+    file_options: o.FileOptions,
+    output: str | None,
+    to: str | None,
+    missing_columns: Literal["error", "prior"],
+) -> None:
+    """Documents of a corpus on disk, block by block."""
+    from gptm.files.writer import write_tables
+
+    corpus = open_blocks(session, folder, file_options.settings(), None).corpus
+    fitted.set_params(n_jobs=session.jobs)
+
+    def frames(update: Any) -> Any:
+        first = 0
+        for number, block in enumerate(corpus.blocks()):
+            theta = fitted.transform(block, missing_columns=missing_columns)
+            ids = range(first, first + len(theta)) if block.ids is None else block.ids
+            yield _table(theta, ids, fitted.topic_names_)
+            first += len(theta)
+            update(number + 1, corpus.n_blocks)
+
+    target = "-" if output is None else output
+    with bar(session, "finding topics") as update:
+        n = write_tables(frames(update), target, to or ("csv" if target == "-" else None))
+    if target != "-":
+        session.say(f"wrote {n:,} documents, {len(fitted.components_)} topics to {output}")
+        if session.json:
+            session.answer({"documents": n, "output": output}, lambda: None)
 
 
 def read_new(

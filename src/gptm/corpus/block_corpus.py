@@ -135,6 +135,11 @@ class BlockCorpus:
         return joined(list(self.blocks()), self)
 
     @property
+    def n_documents(self) -> int:
+        """Number of all documents of the folder, selected or not."""
+        return int(self._ends[-1])
+
+    @property
     def n_tokens(self) -> int:
         """Number of tokens of all documents of the folder."""
         return sum(entry.tokens for entry in self.manifest.blocks)

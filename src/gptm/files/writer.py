@@ -5,6 +5,8 @@ import io
 import json
 import os
 import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -50,6 +52,75 @@ def write_table(frame: pd.DataFrame, target: Any, format: str | None = None) -> 
     if str(target).lower().endswith(".gz"):
         data = gzip.compress(data, mtime=0)  # no date inside: the same table, the same bytes
     replace_file(target, data)
+
+
+def write_tables(frames: Iterable[pd.DataFrame], target: Any, format: str | None = None) -> int:
+    """Write tables with the same columns as one table, one after the other; the number of rows.
+
+    Only one of them need be in memory. Targets and formats are those of `write_table`.
+
+    Examples
+    --------
+    >>> import io
+    >>> import pandas as pd
+    >>> from gptm.files.writer import write_tables
+    >>> out = io.StringIO()
+    >>> write_tables((pd.DataFrame({"a": [i]}) for i in range(2)), out, "csv")
+    2
+    >>> out.getvalue()
+    'a\\n0\\n1\\n'
+    """
+    is_path = isinstance(target, str | os.PathLike) and str(target) != "-"
+    chosen = _format(target if is_path else "-", format)
+    if not is_path:
+        stream = sys.stdout if isinstance(target, str) else target
+        if chosen == "parquet":
+            frame = pd.concat(list(frames), ignore_index=True)
+            write_table(frame, stream, chosen)
+            return len(frame)
+        return _write_parts(frames, chosen, lambda text: _to_stream(stream, text, chosen))
+    waiting = f"{os.fspath(target)}.part"
+    try:
+        if chosen == "parquet":
+            rows = _write_row_groups(frames, waiting)
+        else:
+            opened = gzip.open if str(target).lower().endswith(".gz") else open
+            with opened(waiting, "wb") as file:
+                rows = _write_parts(frames, chosen, lambda text: file.write(text.encode("utf-8")))
+        os.replace(waiting, target)
+    finally:
+        with suppress(FileNotFoundError):
+            os.remove(waiting)
+    return rows
+
+
+def _write_parts(frames: Iterable[pd.DataFrame], format: str, write: Callable[[str], Any]) -> int:
+    rows = 0
+    for number, frame in enumerate(frames):
+        text = _RENDER[format](frame)
+        if number and format != "jsonl":
+            text = text.partition("\n")[2]  # names of columns stand on the first line alone
+        write(text)
+        rows += len(frame)
+    return rows
+
+
+def _write_row_groups(frames: Iterable[pd.DataFrame], path: str) -> int:
+    import_parquet()
+    import pyarrow
+    from pyarrow.parquet import ParquetWriter
+
+    rows, writer = 0, None
+    try:
+        for frame in frames:
+            table = pyarrow.Table.from_pandas(frame.rename(columns=str), preserve_index=False)
+            writer = writer or ParquetWriter(path, table.schema)
+            writer.write_table(table.cast(writer.schema))
+            rows += len(frame)
+    finally:
+        if writer is not None:
+            writer.close()
+    return rows
 
 
 def _format(path: Any, format: str | None) -> str:

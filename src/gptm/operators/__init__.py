@@ -13,6 +13,7 @@ from gptm.operators.dense_prediction import (
     variance_of_new,
 )
 from gptm.operators.diagonal import Diagonal
+from gptm.operators.feature_cross import FeatureCross
 from gptm.operators.features import Block, Features, pointing, stack
 from gptm.operators.graph_polynomials import EXACT, Network
 from gptm.operators.matrixfree import MatrixFree
@@ -30,6 +31,7 @@ __all__ = [
     "Block",
     "Cross",
     "Diagonal",
+    "FeatureCross",
     "Features",
     "MatrixFree",
     "Network",

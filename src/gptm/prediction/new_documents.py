@@ -1,6 +1,7 @@
 """New documents: the prior that the kernel predicts, then the posterior given their words."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -10,6 +11,7 @@ from gptm._basics.errors import Argument, Message
 from gptm._basics.types import Array
 from gptm._basics.warnings import warn
 from gptm.fitted import Fitted
+from gptm.inference.contrasts import contrasts
 from gptm.inference.em.document_step import (
     Posterior,
     Prior,
@@ -27,7 +29,7 @@ from gptm.inference.mean_solve import (
     solve_means,
     view_logits,
 )
-from gptm.operators import Cross, Spectral
+from gptm.operators import Cross, FeatureCross, Spectral
 
 MAX_INNER = 500
 _HELD_OUT_TOL = 1e-7  # nats per token
@@ -37,6 +39,17 @@ _JOINT_INNER_TOL = 1e-15  # a strong kernel amplifies what the documents leave u
 _MEMORY = 8
 _NOISE = 1e-12  # of a value: near the top, rounding must not pass for a fall
 _ROUNDING = 1e-10  # of the largest eigenvalue of B: what is less than that is none
+
+
+def kernel_cross(fitted: Fitted, new: Any) -> Cross:
+    """What the kernel predicts of new documents, each alone, as `bound.read` returns them."""
+    if fitted.whole is None or fitted.kernel is None:
+        return fitted.bound.cross(new)
+    assert fitted.draws is not None
+    weights = [part.weights for part in fitted.draws.parts if part.weights is not None]
+    means = [drawn.mean(0, dtype=np.float64) for drawn in weights]
+    W = np.concatenate(means) if means else np.zeros((0, fitted.K - 1))
+    return FeatureCross(fitted.bound.place(new), W @ contrasts(fitted.K).T, fitted.whole.gram)
 
 
 def predicted_prior(fitted: Fitted, cross: Cross, n: int) -> Prior:

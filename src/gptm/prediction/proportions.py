@@ -12,6 +12,7 @@ from gptm.fitted import Fitted
 from gptm.inference.em.document_step import Posterior, Prior, expected_theta
 from gptm.prediction.new_documents import (
     infer_new_jointly,
+    kernel_cross,
     predicted_prior,
     prior_around,
     theta_of_new,
@@ -95,7 +96,7 @@ def _prior(fitted: Fitted, counts: csr_matrix, new: Any, effort: Effort) -> Prio
     """The prior of new documents' logits: what the kernel predicts."""
     if fitted.joint:
         return _jointly(fitted, counts, new, effort)[1]
-    return predicted_prior(fitted, fitted.bound.cross(new), counts.shape[0])
+    return predicted_prior(fitted, kernel_cross(fitted, new), counts.shape[0])
 
 
 def _jointly(

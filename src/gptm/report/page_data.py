@@ -9,8 +9,10 @@ from scipy.cluster.hierarchy import leaves_list
 from sklearn.utils.validation import check_is_fitted
 
 from gptm import metrics, tables
+from gptm._basics.errors import InputError
 from gptm._basics.types import Array
 from gptm._basics.version import VERSION
+from gptm.corpus import BlockCorpus
 from gptm.model import GPTM
 from gptm.report.json_values import clean_text, counted, fixed, rounded
 from gptm.report.kernel_words import kernel_code, kernel_sentences
@@ -66,6 +68,7 @@ def report_data(
     """
     check_is_fitted(model)
     theta = model.doc_topics_
+    corpus = _in_memory(model, corpus)
     doc_texts = check_source(len(theta), corpus, texts)
     names = _words(model, corpus)
     share = tables.topic_shares(theta)
@@ -78,7 +81,10 @@ def report_data(
     ):
         topic["typical"] = documents
     effects, variance = explain(model, _labels(len(theta), doc_texts, ids))
-    heading = title or f"{counted(len(topics), 'topic')} in {counted(len(theta), 'document')}"
+    heading = (
+        title
+        or f"{counted(len(topics), 'topic')} in {counted(model.fitted_.n_documents, 'document')}"
+    )
     return {
         "title": clean_text(heading),
         "generator": f"gptm {VERSION}",
@@ -91,6 +97,19 @@ def report_data(
         "effects": effects,
         "variance": variance,
     }
+
+
+def _in_memory(model: GPTM, corpus: Any) -> Any:
+    """The corpus, or of one on disk the sample that the model was fitted with."""
+    if not isinstance(corpus, BlockCorpus):
+        return corpus
+    sample = getattr(model, "sample_", None)
+    if sample is None:
+        raise InputError(
+            "a page about a corpus on disk shows the sample that the model was fitted with, which is not known of a "
+            "model from a file. Pass corpus=load_attached(path).corpus, from gptm.storage, or the model as fitted."
+        )
+    return sample
 
 
 def _words(model: GPTM, corpus: Any) -> list[str]:
@@ -110,15 +129,14 @@ def _labels(n: int, texts: Sequence[str] | None, ids: np.ndarray | None) -> list
 
 
 def _overview(model: GPTM, corpus: Any, scores: Any, n_shown: int) -> dict[str, Any]:
-    n_documents, n_topics = model.doc_topics_.shape
     kernel = getattr(model, "kernel_", None)
     return {
         "model": type(model).__name__,
-        "n_documents": n_documents,
+        "n_documents": model.fitted_.n_documents,
         "n_shown": n_shown,
-        "n_tokens": round(float(model.doc_lengths_.sum())),
+        "n_tokens": round(model.fitted_.n_tokens),
         "n_words": model.components_.shape[1],
-        "n_topics": n_topics,
+        "n_topics": len(model.components_),
         "kernel": [clean_text(sentence) for sentence in kernel_sentences(model)],
         "kernel_code": None if kernel is None else kernel_code(kernel),
         "converged": bool(model.converged_),

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gptm import metrics
 from gptm._basics.errors import Argument, Message, PythonOnly
 from gptm._basics.warnings import warn
+from gptm.corpus import BlockCorpus
 from gptm.corpus.counts import columns_of
 from gptm.model import GPTM
 from gptm.selection.folds import Data
@@ -116,11 +117,13 @@ def _evaluate(task: Task) -> Row | None:
             )
             for share in shares
         }
-        coherence = metrics.npmi_coherence(model.components_, train.counts)
+        in_blocks = isinstance(train.X, BlockCorpus)  # then the words of a sample tell
+        counts = model.fitted_.counts if in_blocks else train.counts
+        coherence = metrics.npmi_coherence(model.components_, counts)
     except Exception as error:
         error.add_note(f"(while scoring {name_of(model)} on fold {fold})")
         raise
-    row["bound"] = float(model.bound_[-1] / model.doc_lengths_.sum())
+    row["bound"] = float(model.bound_[-1] / model.fitted_.n_tokens)
     row["coherence"] = float(coherence.mean())
     row["exclusivity"] = float(metrics.exclusivity(model.components_).mean())
     row["seconds"] = seconds

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from gptm._basics.errors import Argument, ArgumentError, Message
 from gptm._basics.validation import check_number
-from gptm.corpus import Corpus
+from gptm.corpus import BlockCorpus, Corpus
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.typed_columns import typed_frame
 
@@ -29,7 +29,9 @@ class Data(NamedTuple):
 
     def select(self, rows: np.ndarray) -> "Data":
         return Data(
-            self.X[rows] if isinstance(self.X, Corpus) else _safe_indexing(self.X, rows),
+            self.X[rows]
+            if isinstance(self.X, Corpus | BlockCorpus)
+            else _safe_indexing(self.X, rows),
             None if self.metadata is None else self.metadata.iloc[rows],
             None if self.y is None else _safe_indexing(self.y, rows),
             len(rows),

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from gptm._basics.atomic_files import replace_file
 from gptm._basics.errors import Argument, InputError
 from gptm._basics.version import VERSION
+from gptm.corpus import BlockCorpus
 from gptm.model import GPTM
 from gptm.selection.folds import Data
 from gptm.storage.digests import digest, setting_digest, text_digest
@@ -63,6 +64,8 @@ def key_of(model: GPTM, train: Data, test: Data, asked: tuple[Any, ...]) -> str:
 
 
 def _of(data: Data) -> list[str]:
+    if isinstance(data.X, BlockCorpus):
+        return [data.X.digest]
     counts = csr_matrix(data.counts)
     digests = [digest([np.array(counts.shape), counts.indptr, counts.indices, counts.data])]
     frame = data.metadata if data.metadata is not None else getattr(data.X, "metadata", None)

@@ -6,12 +6,13 @@ documents go with them as anchors.
 
 import numpy as np
 
-from gptm.fitted import Draws, Part
+from gptm.fitted import Draws, Part, Whole
 from gptm.kernels import BoundKernel
+from gptm.kernels.identity import NothingBound
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Structure
 
-_DRAWS, _ANCHOR = "draws.", "anchor."  # begin the names of arrays
+_DRAWS, _ANCHOR, _WHOLE = "draws.", "anchor.", "whole."  # begin the names of arrays
 
 
 def _anchor_rows(structure: Structure) -> np.ndarray:
@@ -44,19 +45,50 @@ def in_own_basis(draws: Draws, bound: BoundKernel, tensors: dict[str, np.ndarray
     """
     parts = list(draws.parts)
     for number, (part, term) in enumerate(zip(draws.parts, terms_of(bound), strict=True)):
-        structure = term.structure
-        if part.weights is None or not _turns(structure):
-            continue
-        assert structure.features is not None
-        here = structure.features.take(_anchor_rows(structure)).to_dense()
-        there = tensors[f"{_ANCHOR}{number}"]
-        if here.shape != there.shape:
-            raise ValueError("draws of the kernel's terms do not fit the kernel")
-        if not np.allclose(here, there, rtol=0.0, atol=1e-5 * np.abs(there).max(initial=0.0)):
-            turn = np.linalg.lstsq(here, there, rcond=1e-6)[0]
+        turn = _turn(number, term.structure, tensors)
+        if turn is not None and part.weights is not None:
             weights = np.einsum("qr,srp->sqp", turn, part.weights)
             parts[number] = part._replace(weights=weights.astype(np.float32))
     return draws._replace(parts=tuple(parts))
+
+
+def _turn(number: int, structure: Structure, tensors: dict[str, np.ndarray]) -> np.ndarray | None:
+    """(r, r) from weights in the file's basis to those in ours; None if both are the same."""
+    if not _turns(structure):
+        return None
+    assert structure.features is not None
+    here = structure.features.take(_anchor_rows(structure)).to_dense()
+    there = tensors[f"{_ANCHOR}{number}"]
+    if here.shape != there.shape:
+        raise ValueError("draws of the kernel's terms do not fit the kernel")
+    if np.allclose(here, there, rtol=0.0, atol=1e-5 * np.abs(there).max(initial=0.0)):
+        return None
+    return np.asarray(np.linalg.lstsq(here, there, rcond=1e-6)[0])
+
+
+def whole_arrays(whole: Whole) -> dict[str, np.ndarray]:
+    """What a fit to blocks knows of all documents."""
+    sizes = np.array([whole.documents, whole.tokens], dtype=np.int64)
+    return {f"{_WHOLE}sizes": sizes, f"{_WHOLE}gram": np.ascontiguousarray(whole.gram)}
+
+
+def read_whole(tensors: dict[str, np.ndarray], bound: BoundKernel) -> Whole | None:
+    """The same from a file, in the basis of this machine."""
+    sizes, gram = tensors.get(f"{_WHOLE}sizes"), tensors.get(f"{_WHOLE}gram")
+    if sizes is None or gram is None:
+        return None
+    structures = [] if isinstance(bound, NothingBound) else [t.structure for t in terms_of(bound)]
+    widths = [0 if s.features is None else s.features.width for s in structures]
+    r = sum(widths)
+    if gram.shape != (r, r) or sizes.shape != (2,) or not np.isfinite(gram).all():
+        raise ValueError("the features of all documents do not fit the kernel")
+    turn, start = np.eye(r), 0
+    for number, (structure, width) in enumerate(zip(structures, widths, strict=True)):
+        own = _turn(number, structure, tensors)
+        if own is not None:
+            turn[start : start + width, start : start + width] = own
+        start += width
+    return Whole(int(sizes[0]), int(sizes[1]), turn @ gram @ turn.T)
 
 
 def draws_arrays(draws: Draws) -> dict[str, np.ndarray]:

@@ -32,7 +32,15 @@ from gptm.storage.array_checks import check_model_arrays
 from gptm.storage.checked_file import SCHEMA, Content, read_checked
 from gptm.storage.checksum import with_checksums
 from gptm.storage.corpus_arrays import pack_corpus, unpack_corpus
-from gptm.storage.draw_arrays import anchors, check_draws, draws_arrays, in_own_basis, read_draws
+from gptm.storage.draw_arrays import (
+    anchors,
+    check_draws,
+    draws_arrays,
+    in_own_basis,
+    read_draws,
+    read_whole,
+    whole_arrays,
+)
 from gptm.storage.header_checks import check_attached_header, check_model_header
 from gptm.storage.parameter_json import decode, encode, storable
 from gptm.storage.training_checks import check_bound, check_training
@@ -175,6 +183,8 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
         tensors |= sparse_arrays(fitted.counts, "counts")
     for name, array in (fitted.watched or {}).items():
         tensors[f"{_WATCHED}{name}"] = np.ascontiguousarray(array)
+    if fitted.whole is not None:
+        tensors |= whole_arrays(fitted.whole)
     for name, array in fitted.bound.arrays().items():
         tensors[f"{_TRAINING}{name}"] = np.ascontiguousarray(array)
     return tensors
@@ -255,8 +265,10 @@ def _restore_model(content: Content) -> Stored:
     fitted = _restore_fitted(header, tensors)
     with computing(1):  # as in a fit, so that eigenvectors are the same
         _check_parts(fitted)
+        whole = read_whole(tensors, fitted.bound)
         if fitted.draws is not None and fitted.draws.parts:
             fitted = replace(fitted, draws=in_own_basis(fitted.draws, fitted.bound, tensors))
+        fitted = replace(fitted, whole=whole)
         fitted = _restore_topics(fitted, header, tensors)
     return Stored(header["model"], parameters, fitted)
 

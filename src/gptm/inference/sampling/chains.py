@@ -27,6 +27,7 @@ from gptm.inference.sampling.trees import kept_from, kept_tree, state_from, stat
 FIRST = 8  # sweeps of the first stage, at least
 WORK = 1e8  # draws, in those of a token's topic, in all sweeps of an automatic fit, and
 SWEEPS = (200, 2000)  # not fewer or more sweeps than that
+Advance = Callable[[FitProblem, ChainState, int], ChainState]  # one sweep, by a seed
 
 
 class Chain(NamedTuple):
@@ -76,11 +77,12 @@ def run_chains(
     target: float,
     after_sweep: Callable[[int, ChainState], bool],
     checkpoint: Checkpoint,
+    advance: Advance = sweep,
 ) -> ChainsResult:
     """Run until there are `target` effective draws, for at most `max_iter` sweeps.
 
     All chains end when `after_sweep(number, state)` of the first chain returns True. After Ctrl-C the result has the
-    draws so far.
+    draws so far. `advance` is what makes a sweep.
     """
     reason: Reason = "max_iter"
     resumed = _Position.read(problem, checkpoint)
@@ -95,6 +97,8 @@ def run_chains(
             runs = [_Stage(problem, chain, length, len(chains)) for chain in ready]
         position = _Position(number, before, runs)
         runs[0].after_sweep = after_sweep
+        for run in runs:
+            run.advance = advance
         try:
             _run_all(problem, runs, partial(position.write, checkpoint))
         except KeyboardInterrupt:
@@ -146,6 +150,7 @@ class _Stage:
     """A stage of one chain on its way; what it has is there at any moment."""
 
     after_sweep: Callable[[int, ChainState], bool] | None = None
+    advance: Advance = staticmethod(sweep)
 
     def __init__(self, problem: FitProblem, chain: Chain, length: int, n_chains: int):
         self.problem, self.length, self.n_chains = problem, length, n_chains
@@ -168,7 +173,7 @@ class _Stage:
             keep()
 
     def _advance(self) -> None:
-        state = sweep(self.problem, self.state, self.seed)
+        state = self.advance(self.problem, self.state, self.seed)
         if self.kept is None:
             self.kept = Kept(self.problem, state, self.length, self.n_chains)
         self.kept.add(state)

@@ -28,11 +28,17 @@ def draw_covariances(
     problem: FitProblem, state: ChainState, rng: np.random.Generator
 ) -> ChainState:
     """S, then B or its one factor, given logits and means. Before, the density of the draws so far is taken."""
+    E = residuals(state)
+    return draw_from_squares(problem, state, E.T @ E, float(len(E)), rng)
+
+
+def draw_from_squares(
+    problem: FitProblem, state: ChainState, squares: Array, n: float, rng: np.random.Generator
+) -> ChainState:
+    """The same, given the squares (p, p) of the residuals of n documents."""
     p = state.K - 1
     if p == 0:
         return state._replace(log_density=state.fit)
-    E = residuals(state)
-    squares, n = E.T @ E, float(len(E))
     state = state._replace(log_density=state.fit + log_density_of(state.S, squares, n))
     kernel = problem.coregionalization != "none"
     shared = kernel and problem.coregionalization == "shared"

@@ -1,8 +1,10 @@
 """Documents: the topics of their tokens, then their logits. A pure function of a block of documents and a key."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from gptm import _hot
 from gptm._basics.parallel import BLOCK, blocks, ordered_map, shards
@@ -28,12 +30,38 @@ def precision_of(S: Array) -> Array:
     return P
 
 
+class SweptDocuments(NamedTuple):
+    """What a sweep over documents adds up."""
+
+    tally: Array  # (V, K padded) tokens of words in topics, as drawn
+    shares: Array  # (K,) sum of the proportions before the sweep
+    fit: float  # log-probability of the words under these
+
+
 def draw_documents(problem: FitProblem, state: ChainState, rng: np.random.Generator) -> ChainState:
     """Topics of tokens given beta and eta, then eta given these; both count towards the rest of the sweep."""
-    counts, K, key = problem.counts, state.K, random_key(rng)
-    D, V = counts.shape
+    key, eta = random_key(rng), state.eta.copy()
     mean = topic_rows(state.F, state.mu)
-    P, eta, fits = precision_of(state.S), state.eta.copy(), np.empty(D)
+    swept = sweep_documents(
+        problem.counts, 0, key, mean, precision_of(state.S), state.beta_T, eta, problem.n_jobs
+    )
+    shares = swept.shares / max(len(eta), 1)
+    return state._replace(counts=swept.tally, eta=eta, shares=shares, fit=swept.fit)
+
+
+def sweep_documents(
+    counts: csr_matrix,
+    first: int,
+    key: np.uint64,
+    mean: Array,
+    P: Array,
+    beta_T: Array,
+    eta: Array,
+    n_jobs: int | None,
+) -> SweptDocuments:
+    """Move eta (n, K) in place; `first` is the number of the first document, by which it gets its random numbers."""
+    D, V = counts.shape
+    K, fits = eta.shape[1], np.empty(D)
     # With many words, adding up the shards' counts would cost more than tokens do.
     n_shards = int(np.clip(min(counts.nnz // MIN_SHARD, counts.nnz // V), 1, MANY_SHARDS))
     pieces = shards(np.diff(counts.indptr) + K, n_shards)
@@ -47,12 +75,12 @@ def draw_documents(problem: FitProblem, state: ChainState, rng: np.random.Genera
                 counts.indptr[rows.start : rows.stop + 1],
                 counts.indices,
                 counts.data,
-                rows.start,
+                first + rows.start,
                 key,
                 mean[rows],
                 P,
                 PASSES,
-                state.beta_T,
+                beta_T,
                 eta[rows],
                 tally,
                 fits[rows],
@@ -61,9 +89,9 @@ def draw_documents(problem: FitProblem, state: ChainState, rng: np.random.Genera
             )
         return tally, shares
 
-    parts = ordered_map(run, pieces, problem.n_jobs)
+    parts = ordered_map(run, pieces, n_jobs)
     total = np.zeros((V, _hot.padded(K)))
     for tally, _ in parts:
         total += tally
-    shares = np.sum([summed for _, summed in parts], axis=0) / max(D, 1)
-    return state._replace(counts=total, eta=eta, shares=shares, fit=float(fits.sum()))
+    shares = np.sum([summed for _, summed in parts], axis=0)
+    return SweptDocuments(total, shares, float(fits.sum()))

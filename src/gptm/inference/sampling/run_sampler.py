@@ -54,21 +54,22 @@ def run_sampler(
         after_sweep=after_iteration,
         checkpoint=checkpoint or NoCheckpoint(),
     )
-    kept = [chain.kept or _only(problem, chain.state) for chain in result.chains]
+    kept = [chain.kept or only_state(problem, chain.state) for chain in result.chains]
     first = result.chains[0]
-    return _summarised(problem, first.state, kept, list(first.trace), result.reason)
+    return summarised(problem, first.state, kept, list(first.trace), result.reason)
 
 
-def _only(problem: FitProblem, state: ChainState) -> Kept:
+def only_state(problem: FitProblem, state: ChainState) -> Kept:
     """The state itself, where a chain was interrupted before its first sweep."""
     kept = Kept(problem, state, 1, 1)
     kept.add(state)
     return kept
 
 
-def _summarised(
+def summarised(
     problem: FitProblem, state: ChainState, kept: list[Kept], trace: list[float], reason: Reason
 ) -> Fitted:
+    """The means of all chains' draws, as one fit."""
     orders = alignments([draws.beta_T for draws in kept])
     turns = [_turn(order) for order in orders]
     n = sum(draws.n for draws in kept)

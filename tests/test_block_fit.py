@@ -1,0 +1,420 @@
+"""A fit to blocks draws from the posterior of all documents, with the same bits however it is done."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import gptm
+from conftest import SHORT
+from gptm import CTM, GPTM, Corpus
+from gptm import kernels as k
+from gptm._basics.memory import memory_bytes
+from gptm.cli.app import app
+from gptm.inference.blocks import block_fit, memory_plan
+from gptm.inference.blocks.draw_weights import Regression
+from gptm.inference.blocks.sample_documents import Sample
+from gptm.inference.blocks.sums import BlockSums, FeatureSums, tree_levels, tree_sum
+from gptm.inference.mean_solve import diagonalise
+from gptm.kernels import Documents
+from gptm.operators import FeatureCross
+from gptm.report import report_data
+
+pytest.importorskip("pyarrow")
+
+LEVELS = list("abcd")
+
+
+def simulated(D=600, V=80, K=3, length=40, seed=0):
+    """Documents whose first topic follows the year, and the second the author."""
+    rng = np.random.default_rng(seed)
+    beta = rng.dirichlet(np.full(V, 0.08), K)
+    year = rng.integers(1990, 2020, D).astype(float)
+    who = rng.integers(0, 4, D)
+    eta = 0.6 * rng.standard_normal((D, K))
+    eta[:, 0] += 1.5 * np.sin((year - 1990) / 6)
+    eta[:, 1] += np.array([0.0, 1.5, -1.5, 0.7])[who]
+    theta = np.exp(eta) / np.exp(eta).sum(1, keepdims=True)
+    counts = np.stack([rng.multinomial(length, p / p.sum()) for p in theta @ beta])
+    columns = {"year": year.tolist(), "who": [LEVELS[i] for i in who]}
+    columns["year"][5] = None
+    return Corpus(counts, [f"w{i}" for i in range(V)], metadata=columns)
+
+
+KERNEL = k.RBF("year", length_scale=6.0) + k.Categorical("who")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return simulated()
+
+
+@pytest.fixture(scope="module")
+def blocks(corpus, tmp_path_factory):
+    return gptm.open_corpus(
+        corpus.to_blocks(tmp_path_factory.mktemp("blocks"), block_documents=100)
+    )
+
+
+def short(kernel=None, max_iter=16, **settings):
+    return GPTM(3, kernel=kernel, max_iter=max_iter, random_state=0, **settings)
+
+
+@pytest.fixture(scope="module")
+def model(blocks):
+    return short(KERNEL, 60).fit(blocks)
+
+
+# Parts
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 63, 64, 65, 200])
+def test_both_trees_add_in_the_same_order(n):
+    parts = [str(i) for i in range(n)]
+
+    def add(a, b):
+        return f"({a}+{b})"
+
+    def add_all(some):
+        total = some[0]
+        for part in some[1:]:
+            total = add(total, part)
+        return total
+
+    assert tree_sum(iter(parts), add) == tree_levels(parts, add_all)
+
+
+def random_sums(rng, n=40, r=3, p=2):
+    Phi, Y = rng.standard_normal((n, r)), rng.standard_normal((n, p))
+    features = FeatureSums(float(n), 0.0, Phi.sum(0), Phi.T @ Phi)
+    nothing = np.zeros((p, p))
+    sums = BlockSums(float(n), nothing, nothing, 0.0, Y.sum(0), Y.T @ Y, Phi.T @ Y, nothing, 0.0)
+    return Phi, Y, features, sums
+
+
+def test_weights_are_drawn_from_the_dense_conditional():
+    rng = np.random.default_rng(0)
+    Phi, Y, features, sums = random_sums(rng)
+    S, B = np.array([[1.0, 0.4], [0.4, 0.8]]), np.array([[0.5, -0.2], [-0.2, 0.3]])
+    regression, basis = Regression(features), diagonalise(S, B)
+    draws = np.array(
+        [np.vstack(regression.draw(sums, basis, True, rng)).ravel() for _ in range(20000)]
+    )
+    X = np.hstack([np.ones((len(Phi), 1)), Phi])
+    precision = np.kron(X.T @ X, np.linalg.inv(S))
+    precision[2:, 2:] += np.kron(np.eye(3), np.linalg.inv(B))
+    covariance = np.linalg.inv(precision)
+    mean = covariance @ (X.T @ Y @ np.linalg.inv(S)).ravel()
+    error = np.sqrt(np.diagonal(covariance) / len(draws))
+    assert np.abs((draws.mean(0) - mean) / error).max() < 4
+    assert np.abs(np.cov(draws.T) - covariance).max() < 0.05 * covariance.max()
+
+
+def test_squares_of_residuals_come_from_sums():
+    rng = np.random.default_rng(1)
+    Phi, Y, features, sums = random_sums(rng)
+    mu, W = rng.standard_normal(2), rng.standard_normal((3, 2))
+    E = Y - mu - Phi @ W
+    np.testing.assert_allclose(Regression(features).squares(sums, mu, W), E.T @ E, rtol=1e-10)
+
+
+def test_predictions_from_features_are_those_of_the_operator():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {"year": rng.integers(0, 9, 50).astype(float), "who": rng.choice(LEVELS, 50)}
+    )
+    bound = KERNEL.bind(Documents(50, frame))
+    new = bound.read(
+        Documents(3, pd.DataFrame({"year": [1.0, 20.0, None], "who": ["a", "x", "b"]}))
+    )
+    b, alpha = np.array([0.5, 3.0]), rng.standard_normal((50, 2))
+    features = bound.structure.features
+    here = FeatureCross(bound.place(new), features.t_dot(alpha), features.gram())
+    there = bound.cross(new)
+    F = bound.operator.matmul(alpha)
+    np.testing.assert_allclose(here.mean(alpha, F), there.mean(alpha, F), atol=1e-8)
+    np.testing.assert_allclose(here.variance(b), there.variance(b), atol=1e-8)
+
+
+# Fits
+
+
+def same_bits(one, other):
+    for name in (
+        "components_",
+        "topic_covariance_",
+        "mean_",
+        "bound_",
+        "doc_logits_",
+        "doc_means_",
+    ):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+@pytest.mark.parametrize("kernel", [None, KERNEL])
+def test_the_same_bits_for_any_number_of_threads(blocks, kernel):
+    one = short(kernel, n_jobs=1).fit(blocks)
+    same_bits(one, short(kernel, n_jobs=2).fit(blocks))
+    assert not np.array_equal(
+        one.components_, short(kernel).set_params(random_state=1).fit(blocks).components_
+    )
+
+
+def test_it_finds_what_a_fit_in_memory_finds(corpus, blocks, model):
+    in_memory = short(KERNEL, 100).fit(corpus)
+    # Both score the same documents, which both were fitted to.
+    ours, theirs = model.perplexity(corpus), in_memory.perplexity(corpus)
+    assert abs(np.log(ours / theirs)) < 0.02
+    explained = [
+        m.variance_explained().query("topic == 'all'")["share"] for m in (model, in_memory)
+    ]
+    assert np.abs(explained[0].to_numpy() - explained[1].to_numpy()).max() < 0.12
+    similar = np.corrcoef(model.components_, in_memory.components_)[:3, 3:]
+    assert similar.max(1).min() > 0.95
+
+
+def test_all_documents_count_and_not_the_sample_alone(blocks, model):
+    assert len(model.sample_) == 300
+    assert model.fitted_.n_documents == 600
+    assert model.fitted_.n_tokens == 600 * 40
+    assert model.fitted_.whole.gram[-4:, -4:].trace() > 1.9 * np.trace(
+        model.fitted_.bound.structure.features.gram()[-4:, -4:]
+    )
+    assert "600 documents" in report_data(model, corpus=blocks)["title"]
+
+
+def test_transform_and_scores_of_blocks_are_those_of_documents(corpus, blocks, model):
+    theta, std, quantiles = model.transform(corpus, return_std=True, quantiles=(0.1, 0.9))
+    ours = model.transform(blocks, return_std=True, quantiles=(0.1, 0.9))
+    for one, other in zip((theta, std, quantiles), ours, strict=True):
+        assert np.array_equal(one, other)
+    assert model.fit_transform is not None
+    assert abs(np.log(model.perplexity(blocks) / model.perplexity(corpus))) < 0.02
+    assert np.isclose(model.score(blocks), -np.log(model.perplexity(blocks)))
+
+
+def test_a_saved_model_predicts_the_same(corpus, model, tmp_path):
+    model.save(tmp_path / "m.gptm", corpus=model.sample_)
+    loaded = gptm.load(tmp_path / "m.gptm")
+    assert np.array_equal(loaded.transform(corpus), model.transform(corpus))
+    assert loaded.fitted_.n_documents == 600
+    pd.testing.assert_frame_equal(loaded.effects("who"), model.effects("who"))
+
+
+def test_models_are_compared_on_blocks(blocks):
+    models = {"with": short(KERNEL, 8), "without": CTM(3, max_iter=8, random_state=0)}
+    table = gptm.compare(models, blocks, cv=2, random_state=0).table
+    assert table["perplexity_50"].between(10, 80).all()
+
+
+def test_every_level_is_known_however_rare(tmp_path):
+    corpus = simulated(D=400)
+    names = corpus.metadata["who"].astype(str).tolist()
+    names[390] = "rare"
+    rare = Corpus(corpus.counts, corpus.vocabulary, metadata={"who": names})
+    blocks = gptm.open_corpus(rare.to_blocks(tmp_path / "b", block_documents=50))
+    model = short(k.Categorical("who")).fit(blocks)
+    assert "rare" in set(model.effects("who")["who"])
+
+
+def test_words_that_the_sample_misses_are_learnt(tmp_path, monkeypatch):
+    counts = np.hstack([simulated(D=400).counts.toarray(), np.zeros((400, 1), dtype=int)])
+    counts[300:303, -1] = 5
+    blocks = gptm.open_corpus(Corpus(counts).to_blocks(tmp_path / "a", block_documents=50))
+    first = Sample(np.arange(100), blocks[:100].load())
+    monkeypatch.setattr(block_fit, "draw_sample", lambda *arguments: first)
+    model = short(max_iter=8).fit(blocks)
+    assert np.isfinite(model.bound_).all()
+    share = 15 / counts.sum()
+    assert 0.3 * share < model.components_[:, -1].mean() < 3 * share
+
+
+def test_documents_without_a_value_have_a_part_of_their_own(tmp_path):
+    corpus = simulated(D=300)
+    names = [None if i % 3 == 0 else name for i, name in enumerate(corpus.metadata["who"])]
+    blocks = gptm.open_corpus(
+        Corpus(corpus.counts, metadata={"who": names}).to_blocks(tmp_path / "b", block_documents=64)
+    )
+    model = short(k.Categorical("who")).fit(blocks)
+    assert np.isfinite(model.transform(blocks)).all()
+    same_bits(model, short(k.Categorical("who"), n_jobs=2).fit(blocks))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_few_documents_are_enough(tmp_path, n):
+    counts = np.array([[2, 1, 0], [0, 1, 3], [1, 1, 1]])[:n]
+    blocks = gptm.open_corpus(Corpus(counts).to_blocks(tmp_path / "b", block_documents=1))
+    model = CTM(2, max_iter=3, random_state=0).fit(blocks)
+    assert model.transform(blocks).shape == (n, 2)
+    one = CTM(1, max_iter=3, random_state=0).fit(blocks).transform(blocks)
+    assert np.allclose(one, np.ones((n, 1)))
+
+
+# What is refused
+
+
+def test_what_needs_all_documents_is_refused_with_the_way_out(blocks):
+    for model, said in [
+        (short(inference="variational"), "fitted by sampling"),
+        (short(n_chains=2), "n_chains=1"),
+        (short(k.NearestNeighbors(5)), "block by block"),
+    ]:
+        with pytest.raises(ValueError, match=said) as error:
+            model.fit(blocks)
+        assert "load()" in str(error.value)
+    with pytest.raises(ValueError, match="metadata"):
+        short().fit(blocks, metadata={"year": [1.0] * 600})
+
+
+def test_too_little_memory_is_an_error_before_the_work(blocks, monkeypatch):
+    with pytest.raises(ValueError, match=r"memory=.*fewer topics"):
+        GPTM(500, memory="300MB").fit(blocks)
+    for wrong in ("much", -1, True, "0GB"):
+        with pytest.raises(ValueError, match="memory"):
+            short(memory=wrong).fit(blocks)
+    monkeypatch.setattr(memory_plan, "_BASE", 0)
+    monkeypatch.setattr(memory_plan, "SAMPLE", 50)
+    assert len(short(memory="1GB", max_iter=2).fit(blocks).sample_) == 50
+    assert memory_bytes("1.5 GiB") == 3 * 2**29
+
+
+def test_scores_of_the_paper_are_refused(blocks, model):
+    with pytest.raises(ValueError, match="completion"):
+        model.perplexity(simulated(), kind="joint")
+
+
+# Interrupts and checkpoints
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("kernel", [None, KERNEL])
+def test_a_fit_goes_on_from_its_checkpoint_with_the_same_bits(blocks, tmp_path, kernel):
+    whole = short(kernel).fit(blocks)
+    path = tmp_path / "c.checkpoint"
+
+    def crash(number, state):
+        if number == 11:
+            raise Stop
+
+    with pytest.raises(Stop):
+        short(kernel, callback=crash).fit(blocks, checkpoint=path, every=0)
+    assert path.exists()
+    assert len(list((tmp_path / "c.checkpoint.blocks").iterdir())) == 1
+    numbers = []
+    again = short(kernel, callback=lambda number, state: numbers.append(number))
+    same_bits(whole, again.fit(blocks, checkpoint=path, every=0))
+    assert numbers[0] == 11
+    assert not path.exists()
+    assert not (tmp_path / "c.checkpoint.blocks").exists()
+
+
+def test_a_checkpoint_of_another_corpus_is_refused(blocks, tmp_path):
+    path = tmp_path / "c.checkpoint"
+
+    def crash(number, state):
+        raise Stop
+
+    with pytest.raises(Stop):
+        short(callback=crash).fit(blocks, checkpoint=path, every=0)
+    other = gptm.open_corpus(simulated(seed=3).to_blocks(tmp_path / "b", block_documents=100))
+    with pytest.raises(ValueError, match="other documents"):
+        short().fit(other, checkpoint=path)
+
+
+def test_ctrl_c_in_the_middle_of_a_sweep_leaves_a_model_and_a_checkpoint(
+    blocks, tmp_path, monkeypatch
+):
+    from gptm.inference.blocks import local_blocks
+
+    whole, calls, right = short().fit(blocks), [], local_blocks.sweep_over
+
+    def interrupted(*arguments):
+        calls.append(1)
+        if len(calls) == 27:
+            raise KeyboardInterrupt
+        return right(*arguments)
+
+    monkeypatch.setattr(local_blocks, "sweep_over", interrupted)
+    path = tmp_path / "c.checkpoint"
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = short().fit(blocks, checkpoint=path, every=1e6)
+    assert model.stop_reason_ == "interrupt"
+    assert model.transform(blocks).shape == (600, 3)
+    monkeypatch.undo()
+    same_bits(whole, short().fit(blocks, checkpoint=path))
+
+
+# The command line
+
+
+def ok(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_commands_take_the_folder(blocks, corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = blocks.path
+    ok(
+        "fit",
+        folder,
+        "-t",
+        3,
+        "--max-iter",
+        8,
+        "-o",
+        "m.gptm",
+        "--memory",
+        "2GB",
+        "-k",
+        "rbf(year)",
+    )
+    model = gptm.load("m.gptm")
+    ok("transform", "m.gptm", folder, "-o", "theta.parquet")
+    theta = pd.read_parquet("theta.parquet")
+    assert np.array_equal(theta.iloc[:, 1:].to_numpy(), model.transform(corpus))
+    ok("transform", "m.gptm", folder, "-o", "theta.csv")
+    assert len(pd.read_csv("theta.csv")) == 600
+    ok("report", "m.gptm", "-o", "r.html")
+    assert "600" in (tmp_path / "r.html").read_text()
+    facts = json.loads(ok("info", "m.gptm", "--json").stdout)
+    assert facts["documents"] == 600
+    done = ok("evaluate", folder, "-t", 2, "--max-iter", 3, "--folds", 2, "-k", "rbf(year)")
+    assert "perplexity" in done.output
+    refused = CliRunner().invoke(app, ["fit", str(folder), "--min-df", "3"])
+    assert refused.exit_code != 0
+    assert "gptm corpus" in refused.output
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")
+def test_a_fit_that_is_killed_goes_on(blocks, tmp_path):
+    code = f"""
+import gptm
+import gptm.starts.start
+gptm.starts.start.SWEEPS = {SHORT["gptm.starts.start.SWEEPS"]}
+model = gptm.CTM(3, max_iter=40, random_state=0, callback=lambda n, s: print(n, flush=True))
+model.fit(gptm.open_corpus({str(blocks.path)!r}), checkpoint={str(tmp_path / "c")!r}, every=0)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if int(line) >= 5:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    time.sleep(0.1)
+    first = []
+    model = CTM(3, max_iter=40, random_state=0, callback=lambda n, s: first.append(n))
+    model.fit(blocks, checkpoint=tmp_path / "c")
+    assert first[0] >= 5
+    same_bits(model, CTM(3, max_iter=40, random_state=0).fit(blocks))
