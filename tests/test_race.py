@@ -12,7 +12,7 @@ from benchmarks.race.environments import FAMILIES, FAMILY_OF
 from benchmarks.race.libraries import gptm as ours
 from benchmarks.race.running import is_there
 from benchmarks.race.tables import markdown, table_of
-from benchmarks.race.task import Task
+from benchmarks.race.task import Task, in_our_order
 from benchmarks.race.tracks import TRACKS, Case, Topics, Words, split_words
 from benchmarks.race.worker import first_documents, main
 
@@ -51,9 +51,16 @@ def test_a_worker_leaves_topics_proportions_and_effects(tmp_path):
     topics, theta = np.load(tmp_path / "topics.npy"), np.load(tmp_path / "theta.npy")
     np.testing.assert_allclose(topics.sum(1), 1.0)
     assert theta.shape == (30, 3)
-    effect = json.loads((tmp_path / "result.json").read_text())["effect"]
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["memory_mb"] > 50
+    effect = result["effect"]
     assert all(low <= high for low, high in zip(effect["low"], effect["high"], strict=True))
     assert sum(effect["estimate"]) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_words_that_a_library_leaves_out_have_no_weight():
+    topics = in_our_order(np.array([[1.0, 2.0]]), ["c", "a"], np.array(["a", "b", "c"]))
+    assert topics.tolist() == [[2.0, 0.0, 1.0]]
 
 
 def test_a_first_fit_is_small():

@@ -71,3 +71,11 @@ class Outcome(NamedTuple):
     effect: dict[str, list[float]] | None = (
         None  # estimate, low and high (90 %) of each topic's share difference
     )
+
+
+def in_our_order(found: np.ndarray, words: list[str], vocabulary: np.ndarray) -> np.ndarray:
+    """(K, V) topics with one column for each word of ours; words that the library left out have none."""
+    column = {word: number for number, word in enumerate(vocabulary)}
+    topics = np.zeros((len(found), len(vocabulary)))
+    topics[:, [column[word] for word in words]] = found
+    return topics

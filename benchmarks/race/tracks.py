@@ -164,10 +164,13 @@ class Topics(Track):
         "gptm",
         "gptm_vectors",
         "tomotopy_lda",
+        "topica_lda",
+        "sklearn_lda",
         "bertopic_default",
         "fastopic_default",
         "turftopic_keynmf",
     )
+    without_vectors = ("gptm", "tomotopy_lda", "topica_lda", "sklearn_lda")
     seeds = 3
 
     def cases(self, seeds: int) -> Iterator[Case]:
@@ -180,7 +183,7 @@ class Topics(Track):
 
     def task(self, case: Case, library: str) -> Task:
         corpus = self.corpus(case.corpus)
-        needs_vectors = library not in ("gptm", "tomotopy_lda")
+        needs_vectors = library not in self.without_vectors
         return Task(
             corpus.counts,
             corpus.vocabulary,

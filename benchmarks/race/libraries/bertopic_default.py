@@ -16,7 +16,12 @@ def fit(task: Task) -> Outcome:
         n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=task.seed
     )
     words = CountVectorizer(vocabulary=task.vocabulary.tolist())
-    model = BERTopic(umap_model=umap, vectorizer_model=words, nr_topics=task.K + 1)
+    model = BERTopic(
+        language="multilingual",  # "english" glues words at hyphens, and fails on words that vanish
+        umap_model=umap,
+        vectorizer_model=words,
+        nr_topics=task.K + 1,
+    )
     assigned = np.array(model.fit_transform(task.texts, embeddings=task.vectors)[0])
     names = [number for number in sorted(set(assigned)) if number >= 0]
     rows = [sorted(model.get_topics()).index(number) for number in names]

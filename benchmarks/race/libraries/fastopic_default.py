@@ -5,7 +5,7 @@ import torch
 from fastopic import FASTopic
 from topmost import Preprocess
 
-from benchmarks.race.task import Outcome, Task
+from benchmarks.race.task import Outcome, Task, in_our_order
 
 PACKAGE, WARMS_UP = "fastopic", False
 
@@ -28,7 +28,5 @@ def fit(task: Task) -> Outcome:
     model = FASTopic(task.K, words, doc_embed_model=Given(task.vectors))
     texts = [" ".join(document) or task.vocabulary[0] for document in task.documents()]
     theta = model.fit_transform(texts, preset_doc_embeddings=task.vectors)[1]
-    column = {word: number for number, word in enumerate(task.vocabulary)}
-    topics = np.zeros((task.K, len(task.vocabulary)))
-    topics[:, [column[word] for word in model.vocab]] = model.get_beta()
+    topics = in_our_order(model.get_beta(), list(model.vocab), task.vocabulary)
     return Outcome(topics, theta)

@@ -3,7 +3,7 @@
 import numpy as np
 import tomotopy as tp
 
-from benchmarks.race.task import Outcome, Task
+from benchmarks.race.task import Outcome, Task, in_our_order
 
 PACKAGE, WARMS_UP = "tomotopy", False
 SWEEPS = 500
@@ -15,11 +15,8 @@ def fit(task: Task) -> Outcome:
         d for d, words in enumerate(task.documents()) if words and model.add_doc(words) is not None
     ]
     model.train(SWEEPS, workers=task.threads)
-    column = {word: number for number, word in enumerate(task.vocabulary)}
-    topics = np.zeros((task.K, len(task.vocabulary)))
-    order = [column[word] for word in model.used_vocabs]
-    for k in range(task.K):
-        topics[k, order] = model.get_topic_word_dist(k)
+    found = np.array([model.get_topic_word_dist(k) for k in range(task.K)])
+    topics = in_our_order(found, list(model.used_vocabs), task.vocabulary)
     theta = np.full((task.counts.shape[0], task.K), 1.0 / task.K)
     theta[kept] = [document.get_topic_dist() for document in model.docs]
     return Outcome(topics, theta, {"sweeps": SWEEPS})

@@ -3,8 +3,7 @@
 import numpy as np
 import topica
 
-from benchmarks.race.libraries.topica_stm import in_our_order
-from benchmarks.race.task import Outcome, Task
+from benchmarks.race.task import Outcome, Task, in_our_order
 
 PACKAGE, WARMS_UP = "topica", False
 SWEEPS = 1000

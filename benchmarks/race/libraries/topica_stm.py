@@ -5,18 +5,10 @@ from typing import Any
 import numpy as np
 import topica
 
-from benchmarks.race.task import Outcome, Task
+from benchmarks.race.task import Outcome, Task, in_our_order
 
 PACKAGE, WARMS_UP = "topica", False
 DRAWS = 50  # of the proportions, for errors by composition
-
-
-def in_our_order(found: np.ndarray, words: list[str], vocabulary: np.ndarray) -> np.ndarray:
-    """(K, V) topics with one column for each word of ours; words that the library left out have none."""
-    column = {word: number for number, word in enumerate(vocabulary)}
-    topics = np.zeros((len(found), len(vocabulary)))
-    topics[:, [column[word] for word in words]] = found
-    return topics
 
 
 def fit(task: Task) -> Outcome:

@@ -5,7 +5,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from turftopic import KeyNMF
 
 from benchmarks.race.embed import encoder
-from benchmarks.race.task import Outcome, Task
+from benchmarks.race.task import Outcome, Task, in_our_order
 
 PACKAGE, WARMS_UP = "turftopic", False
 
@@ -15,4 +15,5 @@ def fit(task: Task) -> Outcome:
     words = CountVectorizer(vocabulary=task.vocabulary.tolist())
     model = KeyNMF(task.K, encoder=encoder(), vectorizer=words, random_state=task.seed)
     theta = model.fit_transform(task.texts, embeddings=task.vectors)
-    return Outcome(np.asarray(model.components_), np.asarray(theta))
+    topics = in_our_order(np.asarray(model.components_), list(model.get_vocab()), task.vocabulary)
+    return Outcome(topics, np.asarray(theta))
