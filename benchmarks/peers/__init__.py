@@ -1,4 +1,4 @@
-"""gptm beside tomotopy, scikit-learn, gensim and R's stm: the same counts, the same split, the same scorer.
+"""gptm beside tomotopy, topica, scikit-learn, gensim and R's stm: the same counts, the same split, the same scorer.
 
     python -m benchmarks.peers                                              # everything that is not measured yet
     python -m benchmarks.peers --quick                                      # two small cases, one seed

@@ -30,6 +30,7 @@ class Case(NamedTuple):
 _SMALL = {
     "gptm": {},
     "tomotopy": {"sweeps": 1000},
+    "topica": {"sweeps": 1000},
     "scikit-learn": {"max_iter": 50},
     "gensim": {"passes": 20},
     "stm": {"max_iter": 100},
@@ -37,6 +38,7 @@ _SMALL = {
 _QUARTER = {
     "gptm": {},
     "tomotopy": {"sweeps": 500},
+    "topica": {"sweeps": 500},
     "scikit-learn": {"max_iter": 30},
     "gensim": {"passes": 20},
     "tomotopy-ctm": {"sweeps": 100},
@@ -45,6 +47,7 @@ _QUARTER = {
 _FULL = {
     "gptm": {},
     "tomotopy": {"sweeps": 500},
+    "topica": {"sweeps": 500},
     "scikit-learn": {"max_iter": 20},
     "gensim": {"passes": 10},
     "stm": {"max_iter": 3},

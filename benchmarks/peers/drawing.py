@@ -10,7 +10,7 @@ from benchmarks.peers.summary import good_runs, standing
 
 COLUMNS = 3
 # Okabe and Ito's colours, which everybody can tell apart.
-COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#E69F00")
+COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#000000", "#009E73", "#CC79A7", "#E69F00")
 HEADROOM = 1.3  # of the best perplexity at the end: earlier points would squeeze the rest
 
 

@@ -8,7 +8,7 @@ from benchmarks.peers.cases import OURS
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE.parent / ".venv-peers"
-REQUIREMENTS = ("tomotopy>=0.13", "scikit-learn>=1.6", "gensim>=4.3", "psutil>=5.9")
+REQUIREMENTS = ("tomotopy>=0.13", "topica>=0.62", "scikit-learn>=1.6", "gensim>=4.3", "psutil>=5.9")
 
 
 def python_for(library: str) -> Path:

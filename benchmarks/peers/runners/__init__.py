@@ -14,6 +14,7 @@ RUNNERS = {
     "gptm": "ours",
     "tomotopy": "tomotopy_lda",
     "tomotopy-ctm": "tomotopy_ctm",
+    "topica": "topica_lda",
     "scikit-learn": "sklearn_lda",
     "gensim": "gensim_lda",
     "stm": "stm",

@@ -7,6 +7,7 @@ import tomotopy
 from scipy.sparse import csr_matrix
 
 from benchmarks.peers.measuring import Recorder
+from benchmarks.peers.runners.words import as_words
 
 PACKAGE = "tomotopy"
 WARM_UP: dict[str, Any] = {"sweeps": 5}
@@ -46,13 +47,6 @@ def steps(sweeps: int) -> list[int]:
         result.append(min(max(5, int(done * (GROWTH - 1.0))), sweeps - done))
         done += result[-1]
     return result
-
-
-def as_words(X: csr_matrix) -> list[list[str]]:
-    """Documents as lists of words, named by their columns."""
-    words = np.array([str(w) for w in range(X.shape[1])])
-    rows = [slice(X.indptr[d], X.indptr[d + 1]) for d in range(X.shape[0])]
-    return [np.repeat(words[X.indices[row]], X.data[row]).tolist() for row in rows]
 
 
 def topics(fitted: Fitted) -> np.ndarray:
