@@ -138,3 +138,13 @@ def test_tables_have_medians_and_failures():
     text = markdown(table_of("topics", rows))
     assert "| c | 20 | gptm | 3 | 0.2 |" in text
     assert "no memory" in text
+
+
+def test_tables_have_the_mean_share_of_bands_that_hold():
+    rows = [
+        {"corpus": "c", "K": 10, "seed": s, "library": "gptm", "slope": x, "bands_hold": x}
+        for s, x in enumerate([0.1, 0.8, 0.9])
+    ]
+    table = table_of("effects", rows)
+    assert table["slope"].item() == pytest.approx(0.8)
+    assert table["bands_hold"].item() == pytest.approx(0.6)

@@ -163,6 +163,7 @@ class Topics(Track):
     libraries = (
         "gptm",
         "gptm_vectors",
+        "gptm_frex",
         "tomotopy_lda",
         "topica_lda",
         "sklearn_lda",
@@ -170,7 +171,7 @@ class Topics(Track):
         "fastopic_default",
         "turftopic_keynmf",
     )
-    without_vectors = ("gptm", "tomotopy_lda", "topica_lda", "sklearn_lda")
+    without_vectors = ("gptm", "gptm_frex", "tomotopy_lda", "topica_lda", "sklearn_lda")
     seeds = 3
 
     def cases(self, seeds: int) -> Iterator[Case]:
