@@ -209,6 +209,7 @@ NO_ARGUMENT = {  # options that stand for no argument of the library, or for one
     *("--by", "--words", "--to", "--no-text", "--text-length", "--no-corpus", "--observed"),
     *("--effects", "--plot", "--shuffles", "--key", "--of", "--size"),
     *("--no-checkpoint", "--restart", "--overwrite", "--auto", "--name", "--by-share"),
+    *("--new", "--marginal", "--block-documents"),
 }
 ANYTHING = {"--title", "--name"}  # no value of these is wrong
 BAD = {
@@ -241,6 +242,7 @@ BAD = {
     "--max-df": ["x", "-1", "nan", "0.0001"],
     "--max-documents": ["0"],
     "--max-iter": ["0"],
+    "--memory": ["x", "-1GB"],
     "--metadata": ["{missing}"],
     "--min-df": ["0", "x", "inf"],
     "--missing-columns": ["guess"],
@@ -321,8 +323,10 @@ def documents(tmp_path_factory):
 
 def arguments_of(command, path, model):
     """What a command needs beside options."""
-    if command in ("fit", "evaluate", "search", "corpus"):
+    if command in ("fit", "evaluate", "search"):
         return [path]
+    if command == "corpus":
+        return [path, "--output", "blocks"]
     if command == "estimate":
         return [model, path, "--formula", "~ date"]
     topics = {"name": ["0=tea"], "merge": [0, 1], "drop": [0], "split": [0], "reorder": [1, 0]}

@@ -18,7 +18,7 @@ from gptm.findings.stability_runs import bootstrap, plan_runs
 from gptm.findings.term_effects import MOST_LEVELS, settings_of
 
 N, V, K = 80, 40, 3
-QUICK = {"init": "random", "max_iter": 40, "random_state": 0}
+QUICK = {"init": "random", "max_iter": 80, "random_state": 0}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 

@@ -1,5 +1,6 @@
 """`gptm corpus`: from files to a corpus on disk, which may be larger than memory."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from gptm.cli import options as o
 from gptm.cli.argument_options import in_options
 from gptm.cli.progress_bars import bar
-from gptm.cli.read_documents import check_file, tell_problems
+from gptm.cli.read_documents import check_file, check_folder, tell_problems
 from gptm.cli.session import Session, UsageError
 
 
@@ -40,6 +41,7 @@ def corpus(
     """Write documents to a folder of blocks. Commands that read FILE take this folder too, however large it is."""
     for name in file:
         check_file(name)
+    check_folder(Path(output).absolute().parent)
     settings, words = file_options.settings(), word_options.settings()
     if settings.pop("metadata") is not None:
         raise UsageError(

@@ -97,6 +97,14 @@ def tell_problems(session: Session, result: Any, but: Sequence[str] = ()) -> Non
             session.warn(problem)
 
 
+def check_folder(folder: Path, option: str = "--output") -> None:
+    """Raise an error if nothing can be written into a folder."""
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}; make it first, or choose another {option}.")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"the folder {folder} cannot be written to; choose another {option}.")
+
+
 def check_output(
     path: str | None,
     option: str = "--output",
@@ -115,13 +123,9 @@ def check_output(
     """
     if path is None or path == "-":
         return
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}; make it first, or choose another {option}.")
+    check_folder(Path(path).parent, option)
     if Path(path).is_dir():
         raise UsageError(f"{path} is a folder; {option} expects a file.")
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"the folder {folder} cannot be written to; choose another {option}.")
     for source in inputs:
         if source is not None and _would_destroy(path, source):
             raise UsageError(

@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,20 @@ def prepare_folder(folder: Path, overwrite: bool) -> None:
         )
 
 
+@contextmanager
+def whole_or_nothing(folder: Path, overwrite: bool) -> Iterator[None]:
+    """A folder to write blocks to; if that fails it is as it was, but for a corpus that was to be replaced."""
+    is_new = not folder.exists()
+    prepare_folder(folder, overwrite)
+    try:
+        yield
+    except BaseException:
+        remove_blocks(folder)
+        if is_new:
+            folder.rmdir()
+        raise
+
+
 def remove_blocks(folder: Path) -> None:
     """Remove the files of a corpus, the manifest first: from then on the folder is no corpus."""
     for path in [folder / MANIFEST, folder / VOCABULARY, *sorted(folder.glob("block-*.arrow"))]:
@@ -121,8 +137,8 @@ def write_blocks(
     if not len(corpus):
         raise ArgumentError("corpus", "must hold at least one document", 0)
     corpus.counts.sum_duplicates()
-    prepare_folder(Path(folder), overwrite)
-    writer = BlockWriter(folder, corpus.vocabulary, corpus.shape[1], corpus.words)
-    for rows in cut(corpus.counts, block_documents):
-        writer.add(corpus[rows])
-    return writer.finish()
+    with whole_or_nothing(Path(folder), overwrite):
+        writer = BlockWriter(folder, corpus.vocabulary, corpus.shape[1], corpus.words)
+        for rows in cut(corpus.counts, block_documents):
+            writer.add(corpus[rows])
+        return writer.finish()

@@ -27,8 +27,7 @@ from gptm.corpus.block_writer import (
     BLOCK_DOCUMENTS,
     BlockWriter,
     cut,
-    prepare_folder,
-    remove_blocks,
+    whole_or_nothing,
 )
 from gptm.corpus.cleaning import PARTS
 from gptm.corpus.problems import DataProblem, ProblemLog
@@ -141,36 +140,33 @@ def read_to_blocks(
     if not names:
         raise InputError("expected at least one file to read; got none.")
     target = Path(folder)
-    prepare_folder(target, overwrite)
-    settings: dict[str, Any] = {"format": format, "encoding": encoding}
-    columns = {"text": text, "id": id, "kinds": kinds}
-    if find_format(names[0], format) in COUNTS or holds_bags(names[0], **settings, **columns):
-        result = _counts_to_blocks(
-            names,
-            target,
-            block_documents,
-            vocabulary=vocabulary,
-            words=words,
-            strict=strict,
-            **columns,
-            **settings,
-        )
-        return replace(result, seconds=time.perf_counter() - started)
-    fixed = None if vocabulary is None else read_vocabulary(names[0], vocabulary, encoding)
-    spool = target / _SPOOL
-    spool.mkdir()
-    try:
-        run = _Reading(spool, words or Words(), fixed, block_documents, strict, keep_texts)
-        chunks = run.rows(names, settings, text, id, kinds, progress)
-        run.count(chunks, n_threads(n_jobs))
-        corpus, report = run.settle(target)
-    except BaseException:
-        remove_blocks(target)
-        raise
-    finally:
-        shutil.rmtree(spool, ignore_errors=True)
-    seconds = time.perf_counter() - started
-    return BlockReadResult(corpus, run.columns, run.problems(), report, seconds)
+    with whole_or_nothing(target, overwrite):
+        settings: dict[str, Any] = {"format": format, "encoding": encoding}
+        columns = {"text": text, "id": id, "kinds": kinds}
+        if find_format(names[0], format) in COUNTS or holds_bags(names[0], **settings, **columns):
+            result = _counts_to_blocks(
+                names,
+                target,
+                block_documents,
+                vocabulary=vocabulary,
+                words=words,
+                strict=strict,
+                **columns,
+                **settings,
+            )
+            return replace(result, seconds=time.perf_counter() - started)
+        fixed = None if vocabulary is None else read_vocabulary(names[0], vocabulary, encoding)
+        spool = target / _SPOOL
+        spool.mkdir()
+        try:
+            run = _Reading(spool, words or Words(), fixed, block_documents, strict, keep_texts)
+            chunks = run.rows(names, settings, text, id, kinds, progress)
+            run.count(chunks, n_threads(n_jobs))
+            corpus, report = run.settle(target)
+        finally:
+            shutil.rmtree(spool, ignore_errors=True)
+        seconds = time.perf_counter() - started
+        return BlockReadResult(corpus, run.columns, run.problems(), report, seconds)
 
 
 def _counts_to_blocks(
