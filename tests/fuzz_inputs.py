@@ -466,6 +466,10 @@ def short_work():
         yield
 
 
+def ascii_only(text):
+    return text.encode("ascii", "backslashreplace").decode()
+
+
 def run_cases(first_seed, n, outcomes, failures=None):
     """Run `n` cases. Failures are collected by kind; without a place for them the first is made small, and raised."""
 
@@ -483,8 +487,8 @@ def run_cases(first_seed, n, outcomes, failures=None):
         try:
             run(case, outcomes)
         except Exception as error:
-            if failures is None:
-                raise
+            if failures is None:  # in ASCII: half a character in it would end pytest's workers
+                raise AssertionError(ascii_only(traceback.format_exc())) from None
             failures.setdefault(kind_of(error), []).append((first_seed, case, error))
         outcomes["cases"] += 1
         outcomes["slow"] += time.perf_counter() - began > SLOW

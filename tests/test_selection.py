@@ -265,13 +265,13 @@ def test_a_seed_of_the_model_is_its_own():
 
 
 def test_comparison_on_one_split():
-    X, frame = drifting_documents(60)
+    X, frame = drifting_documents(120)
     models = {"words": quick(), "time": timed(), "seed": quick(random_state=9)}
     found = gptm.compare(models, X, metadata=frame, random_state=4)
     assert found.table.index.tolist() == ["words", "time", "seed"]
     assert list(found.table.columns) == [*SCORES, *CHANGES, *OTHERS]
     train, test = next(ShuffleSplit(1, test_size=0.2, random_state=4).split(X))
-    assert len(test) == 12
+    assert len(test) == 24
     for name, model in models.items():
         by_hand = sklearn.clone(model).fit(X[train], metadata=frame.iloc[train])
         for column, share in zip(SCORES, (0.5, 0.2, 0.05), strict=True):
@@ -282,7 +282,7 @@ def test_comparison_on_one_split():
     assert found.best == found.table["perplexity_50"].idxmin()
     assert found.table["converged"].dtype == bool
     assert found.std.isna().all(axis=None)
-    assert repr(found).startswith("3 models on 12 held-out documents\n")
+    assert repr(found).startswith("3 models on 24 held-out documents\n")
 
 
 def test_comparison_by_cross_validation_is_cross_validation_of_each():
