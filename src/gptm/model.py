@@ -191,7 +191,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     fitted_: Fitted
     _corpus: Corpus | None  # what it was fitted to, for the texts; stays in this session
-    sample_: Corpus | None
+    sample_: Corpus | None = None
 
     def __init__(
         self,
@@ -1416,7 +1416,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             kinds={name: kind for name, kind in kinds_of(frame).items() if name in read},
         )
         self._corpus = X if isinstance(X, Corpus) else None
-        self.sample_ = None if blocks is None else blocks.sample
+        vars(self).pop("sample_", None)  # of an earlier fit
+        if blocks is not None:
+            self.sample_ = blocks.sample
         if checkpoint is not None and fitted.reason != "interrupt":
             checkpoint.remove()
         return counts
