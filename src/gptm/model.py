@@ -1050,8 +1050,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         fit     sampling, ...
         <BLANKLINE>
         topic  share  coherence  name  words
-            0   50 %       ...  tea   tea, green, ...
-            1   50 %       ...        coffee, beans, ...
+            0   50 % ...  tea   tea, green, ...
+            1   50 % ...coffee, beans, ...
         """
         check_is_fitted(self)
         return summary_text(type(self).__name__, self._shown(), self.inference)
@@ -1416,7 +1416,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             kinds={name: kind for name, kind in kinds_of(frame).items() if name in read},
         )
         self._corpus = X if isinstance(X, Corpus) else None
-        vars(self).pop("sample_", None)  # of an earlier fit
+        self.__dict__.pop("sample_", None)  # of an earlier fit
         if blocks is not None:
             self.sample_ = blocks.sample
         if checkpoint is not None and fitted.reason != "interrupt":
