@@ -11,7 +11,7 @@ import traceback
 import warnings
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -323,7 +323,7 @@ def models(draw, D, V):
 # Cases, and how they end
 
 
-@dataclass
+@dataclass(repr=False)
 class Case:
     """Documents with metadata, a model, and where it is asked for effects."""
 
@@ -331,7 +331,11 @@ class Case:
     metadata: Any
     model: GPTM
     at: Any
-    log: list = field(default_factory=list)
+
+    def __repr__(self):  # in ASCII: half a character in a report would end pytest's workers
+        return ascii_only(
+            f"Case(X={self.X!r}, metadata={self.metadata!r}, model={self.model!r}, at={self.at!r})"
+        )
 
 
 @st.composite
@@ -487,7 +491,7 @@ def run_cases(first_seed, n, outcomes, failures=None):
         try:
             run(case, outcomes)
         except Exception as error:
-            if failures is None:  # in ASCII: half a character in it would end pytest's workers
+            if failures is None:
                 raise AssertionError(ascii_only(traceback.format_exc())) from None
             failures.setdefault(kind_of(error), []).append((first_seed, case, error))
         outcomes["cases"] += 1

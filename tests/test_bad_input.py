@@ -770,6 +770,11 @@ def test_broken_unicode_is_refused_where_it_comes_in():
     refused(lambda: CTM(2, seed_words={BROKEN: [0]}).fit(counts()), "name of a topic", *said)
 
 
+def test_a_column_that_no_kernel_uses_may_hold_half_a_character():
+    frame = pd.DataFrame({"odd": [True, BROKEN]})
+    fit_strictly(GPTM(2, max_iter=3, random_state=0), counts(2), frame)
+
+
 def test_a_kernel_of_nothing_has_no_effects():
     metadata = {"t": [3.0] * 8}
     with pytest.warns(UserWarning, match="same value"):

@@ -566,6 +566,14 @@ def test_urn(monkeypatch):
     assert np.abs((chain.mean(0) - known) / batch_errors(chain)).max() < 4
 
 
+def test_the_base_of_the_prior_is_never_lost():
+    """Gammas of tiny pseudo-counts are all zero; one word then has all of the base."""
+    rng = np.random.default_rng(0)
+    chosen = [urn.draw_base(np.array([1.0, 3.0]) * 1e-9, rng).round(6) for _ in range(400)]
+    assert_allclose(np.sum(chosen, axis=1), 1.0)
+    assert abs(np.mean(chosen, axis=0)[0] - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 400)
+
+
 # Means
 
 

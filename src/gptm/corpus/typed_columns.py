@@ -127,7 +127,10 @@ def _retyped(column: ColumnKind, values: pd.Series, ids: DocumentIds, log: Probl
         note_doubtful_dates(column.name, column.kind, cells, log)
     lines = range(1, len(cells) + 1)
     typed = typed_column(column.name, column.kind, cells, lines, ids, log)
-    return pd.Series(typed, index=values.index, name=column.name)
+    # The type is told, not guessed: pandas would guess text, and cannot hold half a character in it.
+    return pd.Series(
+        typed, index=values.index, name=column.name, dtype=getattr(typed, "dtype", None)
+    )
 
 
 def typed_column(

@@ -59,7 +59,8 @@ def draw_topics(problem: FitProblem, state: ChainState, rng: np.random.Generator
     total = np.sum(ordered_map(run, pieces, problem.n_jobs), axis=0)
     absent = prior[~occurs].sum() + (seeds[~occurs].sum(0) if len(seeds) else np.zeros(state.K))
     total[: state.K] += rng.standard_gamma(absent)
-    vanished = np.flatnonzero(total[: state.K] == 0.0)  # topics without a token whose prior is tiny
+    # Topics without a token whose prior is tiny: the inverse of their sum would overflow.
+    vanished = np.flatnonzero(total[: state.K] < np.finfo(float).tiny)
     if len(vanished):
         beta_T[:, vanished] = state.urn.base[:, None]
         total[vanished] = 1.0

@@ -62,9 +62,19 @@ def draw_urn(counts: Array, urn: Urn, rng: np.random.Generator, n_jobs: int | No
     ordered_map(run, blocks(0, len(opened), ROWS), n_jobs)
     tau = draw_tau(urn.tau, float(opened.sum()), counts.sum(0, dtype=np.float64), rng)
     even = draw_even(urn.even, opened, rng)
-    base = rng.standard_gamma(opened + even)
-    base = np.maximum(base / base.sum(), _LEAST)
+    base = draw_base(opened + even, rng)
     return Urn(tau, base / base.sum(), even)
+
+
+def draw_base(pseudo_counts: Array, rng: np.random.Generator) -> Array:
+    """A draw of m given the pseudo-counts of its words, none of them nought.
+
+    Where all pseudo-counts are tiny, the gammas may all underflow; one word has the whole probability then.
+    """
+    base = rng.standard_gamma(pseudo_counts)
+    if base.sum() < np.finfo(float).tiny:
+        base = rng.multinomial(1, pseudo_counts / pseudo_counts.sum()).astype(np.float64)
+    return np.asarray(np.maximum(base / base.sum(), _LEAST))
 
 
 def draw_tau(tau: float, tables: float, n: Array, rng: np.random.Generator) -> float:
