@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import Parallel, delayed
 from typer.testing import CliRunner
 
 import gptm
@@ -105,6 +106,8 @@ def test_reading_to_blocks_is_reading(tmp_path, suffix, n_jobs):
     assert result.corpus.n_blocks == 4
     assert result.corpus.load().texts[0] == frame["body"][0][:9]
     assert result.documents_per_second > 0
+    sizes = Parallel(n_jobs=2)(delayed(abs)(x) for x in (-1, -2))  # joblib's own processes work on
+    assert sizes == [1, 2]
 
 
 def test_several_files_and_a_given_vocabulary(tmp_path):

@@ -9,7 +9,7 @@ import shutil
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -286,11 +286,11 @@ class _Reading:
     ) -> None:
         """Count all texts, in as many processes, and write the blocks as they fill up."""
         queue: deque[tuple[Callable[[], ChunkCounts], list[Row], list[str], ProblemLog]] = deque()
-        submit: Callable[..., Any] | None = None
-        try:
+        with ExitStack() as pool:
+            submit: Callable[..., Any] | None = None
             for number, (rows, texts, log) in enumerate(chunks):
                 if number == 1 and n_processes > 1:
-                    submit = _pool(n_processes)
+                    submit = pool.enter_context(_processes(n_processes))
                 if submit is None:
                     work = partial(count_chunk, self.words, texts, self.vocabulary)
                     queue.append((work, rows, texts, log))
@@ -301,10 +301,6 @@ class _Reading:
                     self._take(queue.popleft())
             while queue:
                 self._take(queue.popleft())
-        finally:
-            for result, *_ in queue:
-                with suppress(AttributeError):
-                    result.__self__.cancel()  # type: ignore[attr-defined]
         self._flush(last=True)
 
     def _take(
@@ -487,8 +483,16 @@ def _check_text(plan: Plan, sample: list[Row], log: ProblemLog) -> None:
             )
 
 
-def _pool(n_processes: int) -> Callable[..., Any]:
-    """What sends work to other processes, which need no `if __name__ == "__main__"`."""
-    from joblib.externals.loky import get_reusable_executor
+@contextmanager
+def _processes(n: int) -> Iterator[Callable[..., Any]]:
+    """What sends work to `n` other processes, which need no `if __name__ == "__main__"`; they end with the block.
 
-    return get_reusable_executor(max_workers=n_processes).submit
+    They are not those that joblib keeps for reuse: it could not use its own any more.
+    """
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    pool = ProcessPoolExecutor(n)
+    try:
+        yield pool.submit
+    finally:
+        pool.shutdown(kill_workers=True)
