@@ -520,7 +520,7 @@ def main(n, first_seed=0):
         for kind in set(failures) - before:
             _, case, error = failures[kind][0]
             print(f"\n{kind}\n{case}")
-            traceback.print_exception(error, limit=-5, file=sys.stdout)
+            traceback.print_exception(error, limit=-12, file=sys.stdout)
         print(f"seed {number}: {dict(outcomes)}", flush=True)
     for kind, found in failures.items():
         print(f"{len(found)} times: {kind}")

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from scipy.sparse import csr_matrix
 
 import naive
 from contracts import check_cross, check_operator
+from gptm import kernels as k
+from gptm.kernels import Documents
 from gptm.operators import (
     Additive,
     Block,
@@ -546,3 +549,25 @@ def test_conditional_of_known_documents_is_exactly_zero():
     op = SpectralCross(Spectral.from_dense(Kxx), Ktx, Ktt).conditional()
     assert op.log_pseudo_determinant() == (0.0, 0)
     assert_allclose(op.to_dense(), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("base", ["diagonal", "graph"])
+def test_predictions_of_one_document_after_another_multiply_training_documents_once(
+    base, monkeypatch
+):
+    """And other coefficients are not mistaken for the last ones."""
+    rng = np.random.default_rng(0)
+    kernel = k.Linear("t") if base == "diagonal" else k.Linear("t") + k.NearestNeighbors(2, on="t")
+    metadata = pd.DataFrame({"t": rng.normal(size=9)})
+    bound = kernel.bind(Documents(9, metadata, csr_matrix(np.ones((9, 3))), None, None))
+    new = Documents(1, metadata[:1], csr_matrix(np.ones((1, 3))), None, None)
+    alpha = rng.normal(size=(9, 2))
+    F = bound.operator.matmul(alpha)
+    fresh = bound.cross(bound.read(new)).mean(alpha, F)
+    calls = []
+    t_dot = Features.t_dot
+    monkeypatch.setattr(Features, "t_dot", lambda self, X: calls.append(1) or t_dot(self, X))
+    assert_allclose(bound.cross(bound.read(new)).mean(alpha, F), fresh, rtol=0, atol=0)
+    assert not calls
+    assert_allclose(bound.cross(bound.read(new)).mean(2.0 * alpha, 2.0 * F), 2.0 * fresh)
+    assert calls

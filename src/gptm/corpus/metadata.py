@@ -112,7 +112,7 @@ def _plain_times(values: pd.Series) -> pd.Series:
     return pd.to_timedelta(plain) if duration else pd.to_datetime(plain)
 
 
-def column(frame: pd.DataFrame | None, name: str, wanted_by: str) -> pd.Series:
+def column(frame: pd.DataFrame | None, name: str, wanted_by: object) -> pd.Series:
     """One column; an unknown name is an error that lists the columns that are there."""
     if frame is None:
         raise InputError(

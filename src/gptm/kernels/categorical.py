@@ -81,7 +81,7 @@ class Categorical(Kernel):
 
     def cells(self, frame: pd.DataFrame | None) -> pd.Series:
         """(n,) the cells of its column."""
-        return column(frame, self.column, repr(self))
+        return column(frame, self.column, self)
 
     def read(self, frame: pd.DataFrame | None) -> np.ndarray:
         """(n,) names of levels, None where missing."""

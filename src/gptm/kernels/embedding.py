@@ -64,7 +64,7 @@ class Embedding(VectorKernel):
     def read(
         self, frame: pd.DataFrame | None, then: np.ndarray | None = None
     ) -> tuple[Array, np.ndarray]:
-        rows = vectors(column(frame, self.column, repr(self)), self.column)
+        rows = vectors(column(frame, self.column, self), self.column)
         return rows, np.zeros(1, dtype=bool)
 
     def prepare(self, points: Array) -> tuple[Array, Array]:

@@ -122,7 +122,7 @@ class Graph(NetworkKernel):
         """The documents' own ids as text, None where missing."""
         frame = documents.frame
         assert frame is not None
-        values = frame.index.to_series() if self.id is None else column(frame, self.id, repr(self))
+        values = frame.index.to_series() if self.id is None else column(frame, self.id, self)
         return list(level_names(values))
 
 

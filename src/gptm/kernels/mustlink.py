@@ -112,7 +112,7 @@ class MustLink(Kernel):
     def read(self, frame: pd.DataFrame | None) -> np.ndarray:
         """(n,) labels as text, None for unlabelled documents."""
         assert self.column is not None
-        return _labels(column(frame, self.column, repr(self)))
+        return _labels(column(frame, self.column, self))
 
 
 class MustLinkBound(CategoricalBound):

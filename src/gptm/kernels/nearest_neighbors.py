@@ -170,7 +170,7 @@ class NearestNeighbors(NetworkKernel):
         `then` says which columns held dates in training.
         """
         names = self._names()
-        first = column(documents.frame, names[0], repr(self))
+        first = column(documents.frame, names[0], self)
         if len(names) == 1 and any(np.ndim(v) == 1 for v in first if not is_missing(v)):
             return vectors(first, names[0]), True, np.zeros(1, dtype=bool)
         values, dates = read_points(documents.frame, names, repr(self), then)

@@ -70,7 +70,7 @@ class Precomputed(Kernel):
             rows = np.arange(n_documents)
         else:
             rows = rows_of(self, self.matrix, documents.frame)
-            missing = column(documents.frame, self.id, repr(self)).isna().to_numpy()
+            missing = column(documents.frame, self.id, self).isna().to_numpy()
             unknown = (rows < 0) & ~missing
             if unknown.any() or missing.all():
                 raise ValueError(

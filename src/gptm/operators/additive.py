@@ -24,6 +24,8 @@ from gptm.operators.weight_systems import DiagonalInner
 class Additive(WeightSpace, BySpectrum, TrainingOperator):
     """𝒦 = base + Phi Phi', by Woodbury's identity: weight space for Phi, the base's calculus for the rest."""
 
+    _last_parts: tuple[Array, Array, Array, Array] | None = None
+
     def view(self, Y: Array, like: View | None = None) -> View:
         if isinstance(self.base, Sparse):
             return GraphView(self, self.base, Y, like)
@@ -31,6 +33,19 @@ class Additive(WeightSpace, BySpectrum, TrainingOperator):
 
     def matmul(self, X: Array) -> Array:
         return self.base.matmul(X) + self.features.dot(self.features.t_dot(X))
+
+    def parts_of(self, alpha: Array, F: Array) -> tuple[Array, Array]:
+        """F = 𝒦 alpha in two parts: (r, K) weights of the features, and (D, K) what the base has, if it is a graph.
+
+        Kept for the next call with the same arrays: who predicts one document at a time would wait for all documents
+        of the training each time.
+        """
+        last = self._last_parts  # read once, since another thread may replace it
+        if last is None or last[0] is not alpha or last[1] is not F:
+            weights = self.features.t_dot(alpha)
+            rest = F - self.features.dot(weights) if isinstance(self.base, Sparse) else F
+            self._last_parts = last = (alpha, F, weights, rest)
+        return last[2:]
 
     def solve(self, b: Array, X: Array) -> Array:
         """By Woodbury's identity; columns of one strength share their N."""
@@ -145,8 +160,7 @@ class AdditiveCross(Cross):
         self.features = new.features
 
     def mean(self, alpha: Array, F: Array) -> Array:
-        weights = self.operator.features.t_dot(alpha)
-        rest = F - self.operator.features.dot(weights)
+        weights, rest = self.operator.parts_of(alpha, F)
         return self.features.dot(weights) + self.operator.base.carried(self.new, alpha, rest)
 
     def variance(self, b: Array) -> Array:
