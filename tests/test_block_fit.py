@@ -354,6 +354,27 @@ def test_ctrl_c_in_the_middle_of_a_sweep_leaves_a_model_and_a_checkpoint(
     same_bits(whole, short().fit(blocks, checkpoint=path))
 
 
+def test_ctrl_c_after_the_blocks_and_before_the_end_of_a_sweep(blocks, tmp_path, monkeypatch):
+    from gptm.inference.blocks import blocked_sweep
+
+    whole, right = short().fit(blocks), blocked_sweep.draw_prior
+
+    def interrupted(problem, state, rng):
+        if state.sweep == 9:
+            raise KeyboardInterrupt
+        return right(problem, state, rng)
+
+    monkeypatch.setattr(blocked_sweep, "draw_prior", interrupted)
+    path = tmp_path / "c.checkpoint"
+    with pytest.warns(UserWarning, match="interrupted"):
+        short().fit(blocks, checkpoint=path, every=1e6)
+    monkeypatch.undo()
+    numbers = []
+    again = short(callback=lambda number, state: numbers.append(number))
+    same_bits(whole, again.fit(blocks, checkpoint=path))
+    assert numbers[0] == 9
+
+
 # The command line
 
 

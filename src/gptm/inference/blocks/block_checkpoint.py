@@ -18,10 +18,10 @@ class BlockCheckpoint:
         return self.chain.due()
 
     def write(self, phase: str, tree: Tree) -> None:
-        tag = f"sweep-{int(tree['runs'][0]['state']['sweep'])}"
-        self.workers.keep(tag)
-        self.chain.write(phase, tree | self.fixed | {"tag": tag})
-        self.workers.forget(tag)
+        number = int(tree["runs"][0]["state"]["sweep"])
+        self.workers.keep(number)
+        self.chain.write(phase, tree | self.fixed | {"sweep": number})
+        self.workers.forget(number)
 
     def read(self, phase: str) -> Tree | None:
         return self.chain.read(phase)

@@ -93,7 +93,7 @@ def sweep_over(
     K, H = values.K, contrasts(values.K)
     F = kernel_part(documents, values)
     means = values.mu + (F if state.own is None else F + state.own)
-    eta = np.ascontiguousarray(state.eta, dtype=np.float64)
+    eta = np.array(state.eta, dtype=np.float64, order="C")  # a copy, which the sweep moves
     swept = sweep_documents(
         documents.counts,
         documents.first,

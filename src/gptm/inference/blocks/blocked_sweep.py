@@ -5,6 +5,7 @@
 A chain has the documents of a sample in memory, in its `ChainState`. All others are in blocks, wherever these are.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -36,16 +37,19 @@ class Workers(Protocol):
     def begin(self, values: Values, held: int, r: int) -> FeatureSums | None:
         """Give all blocks their first state; the sums of their features. None if there are no blocks."""
 
-    def sweep(self, values: Values) -> BlockSums | None:
-        """Sweep over all blocks."""
+    def sweep(self, values: Values, number: int) -> Callable[[], BlockSums | None]:
+        """Start the sweep with this number over all blocks; what it returns waits for the sums.
 
-    def keep(self, tag: str) -> None:
-        """Put the states of blocks beside the checkpoint."""
+        Until the next sweep starts, the states before this one are there too: an interrupt may come in between.
+        """
 
-    def forget(self, but: str | None) -> None:
-        """Remove the states of all checkpoints but one."""
+    def keep(self, number: int) -> None:
+        """Put the states of blocks after a sweep beside the checkpoint."""
 
-    def take_up(self, tag: str) -> None:
+    def forget(self, but: int | None) -> None:
+        """Remove the states of all checkpoints but that of one sweep."""
+
+    def take_up(self, number: int) -> None:
         """Continue from the states of a checkpoint."""
 
     def close(self) -> None:
@@ -150,10 +154,11 @@ class BlockedSweep:
         rng = np.random.default_rng([seed, state.sweep])
         state = draw_topics(problem, state, rng)
         values = self.values(problem, state, int(random_key(rng)))
-        others = self.workers.sweep(values)
+        sums_of_others = self.workers.sweep(values, state.sweep)
         own = self._own(state)
         before = BlockState(state.eta, own)
         block, sums = sweep_over(self.sample, before, values, problem.n_jobs)
+        others = sums_of_others()
         if others is not None:
             sums = sums.plus(others)
         state = state._replace(

@@ -32,18 +32,21 @@ class LocalBlocks:
             state = begin_block(documents, values, held, self.n_jobs)
             return state, feature_sums(documents, r)
 
-        return self._pass(one, FeatureSums.plus)
+        return self._pass(0, one, FeatureSums.plus)
 
-    def sweep(self, values: Values) -> BlockSums | None:
-        """Sweep over all blocks."""
+    def sweep(self, values: Values, number: int) -> Callable[[], BlockSums | None]:
+        """Sweep over all blocks, when the sums are asked for."""
 
         def one(position: int, documents: BlockDocuments) -> tuple[BlockState, BlockSums]:
-            return sweep_over(documents, self.states.read(position), values, self.n_jobs)
+            return sweep_over(
+                documents, self.states.read(number - 1, position), values, self.n_jobs
+            )
 
-        return self._pass(one, BlockSums.plus)
+        return lambda: self._pass(number, one, BlockSums.plus)
 
     def _pass(
         self,
+        number: int,
         one: Callable[[int, BlockDocuments], tuple[BlockState, _Sums]],
         add: Callable[[_Sums, _Sums], _Sums],
     ) -> _Sums | None:
@@ -52,24 +55,22 @@ class LocalBlocks:
 
         def run(position: int) -> _Sums:
             state, sums = one(position, self.source.documents(position))
-            self.states.write(position, state)
+            self.states.write(number, position, state)
             return sums
 
-        total = tree_sum(map(run, range(len(self.source))), add)
-        self.states.advance()
-        return total
+        return tree_sum(map(run, range(len(self.source))), add)
 
-    def keep(self, tag: str) -> None:
-        """Put the states of blocks beside the checkpoint."""
-        self.states.keep(tag)
+    def keep(self, number: int) -> None:
+        """Put the states of blocks after a sweep beside the checkpoint."""
+        self.states.keep(number, len(self.source))
 
-    def forget(self, but: str | None) -> None:
-        """Remove the states of all checkpoints but one."""
+    def forget(self, but: int | None) -> None:
+        """Remove the states of all checkpoints but that of one sweep."""
         self.states.forget(but)
 
-    def take_up(self, tag: str) -> None:
+    def take_up(self, number: int) -> None:
         """Continue from the states of a checkpoint."""
-        self.states.take_up(tag, len(self.source))
+        self.states.take_up(number, len(self.source))
 
     def close(self) -> None:
         """Remove what was kept for the fit."""

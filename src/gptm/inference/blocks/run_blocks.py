@@ -81,7 +81,7 @@ def run_blocks(
                 reason = "interrupt"
             chains = [Chain(seed + _FOLLOWS, first, None, ())]
         else:
-            workers.take_up(saved["tag"])
+            workers.take_up(int(saved["sweep"]))
             sweep.regression = Regression(FeatureSums(**saved["features"]))
         fixed = {"terms": terms_tree(terms), "features": sweep.regression.sums._asdict()}
         result = run_chains(
