@@ -54,6 +54,7 @@ from gptm.inference.blocks.block_fit import (
     check_block_metadata,
     check_block_settings,
     check_has_all,
+    check_in_blocks,
     in_blocks,
     mean_over_blocks,
 )
@@ -87,6 +88,8 @@ from gptm.surgery.split import divide, divided
 from gptm.surgery.topic_labels import Namer, names_by, own_names
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from gptm.effects.estimated_effects import EstimatedEffects
 
 SCORE_SEED = 0  # of the split into observed and held-out words
@@ -280,6 +283,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         metadata: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         every: str | float = "60s",
+        client: "Client | None" = None,
     ) -> Self:
         """Learn topics from counts, or from a corpus.
 
@@ -298,12 +302,15 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             gptm. The file is removed when the fit is done.
         every : str or float, default="60s"
             How often to write it: a duration such as "30s" or "5min", or a number of seconds.
+        client : dask.distributed.Client, optional
+            A cluster that sweeps over the blocks of a corpus on disk; see docs/scale.md. The result has the same bits
+            as without it, for any number of workers.
 
         Returns
         -------
         self
         """
-        self._fit(X, y, metadata, checkpoint, every)
+        self._fit(X, y, metadata, checkpoint, every, client)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
@@ -1367,10 +1374,12 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         metadata: Any,
         path: str | os.PathLike[str] | None = None,
         every: str | float = "60s",
+        client: "Client | None" = None,
     ) -> csr_matrix:
         """Fit, or leave the model as it was if anything is wrong; the training counts."""
         self._check_parameters()
-        blocks = self._blocks(X, y, metadata, path) if isinstance(X, BlockCorpus) else None
+        check_in_blocks(X, client)
+        blocks = self._blocks(X, y, metadata, path, client) if isinstance(X, BlockCorpus) else None
         X = X if blocks is None else blocks.sample
         self._check_labels(y, metadata)
         pause = seconds(every)
@@ -1424,12 +1433,19 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return counts
 
     def _blocks(
-        self, corpus: BlockCorpus, y: Any, metadata: Any, path: str | os.PathLike[str] | None
+        self,
+        corpus: BlockCorpus,
+        y: Any,
+        metadata: Any,
+        path: str | os.PathLike[str] | None,
+        client: "Client | None",
     ) -> BlockFit:
         """A fit to a corpus on disk, with a sample of its documents in memory."""
         check_block_settings(self.inference, self.n_chains, metadata, y)
         file = None if path is None else Path(path)
-        return BlockFit(corpus, self.n_components, self.memory, columns_of(self.kernel), file)
+        return BlockFit(
+            corpus, self.n_components, self.memory, columns_of(self.kernel), file, client
+        )
 
     def _check_parameters(self) -> None:
         check_number("n_components", self.n_components, least=1, integer=True)

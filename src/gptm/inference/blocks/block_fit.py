@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from gptm.corpus.kinds import kinds_of
 from gptm.fitted import Fitted
 from gptm.inference.blocks.block_source import BlockSource, check_kernel
 from gptm.inference.blocks.blocked_sweep import Workers
+from gptm.inference.blocks.dask_blocks import DaskBlocks
+from gptm.inference.blocks.dask_cluster import Cluster
 from gptm.inference.blocks.local_blocks import LocalBlocks
 from gptm.inference.blocks.memory_plan import plan_memory
 from gptm.inference.blocks.run_blocks import Size, run_blocks
@@ -22,6 +24,9 @@ from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.state import ChainState
 from gptm.inference.start_point import Start
 from gptm.kernels.identity import NothingBound
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 class BlockFit:
@@ -34,6 +39,7 @@ class BlockFit:
     memory : limit of memory, as the user gave it
     columns : those that the kernel reads, None for all
     checkpoint : file of the fit's checkpoint; states of blocks are kept in a folder beside it
+    client : of dask.distributed, whose workers sweep over the blocks; None for this machine
     """
 
     def __init__(
@@ -43,6 +49,7 @@ class BlockFit:
         memory: Any,
         columns: Collection[str] | None,
         checkpoint: Path | None,
+        client: "Client | None" = None,
     ):
         if not len(corpus):
             raise ArgumentError("X", "must hold at least one document", 0)
@@ -51,6 +58,7 @@ class BlockFit:
         self.kept = (
             None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}.blocks")
         )
+        self.cluster = None if client is None else Cluster(client, corpus, K, self.kept)
         seed = int(corpus.digest[:12], 16)  # the same sample in every fit
         self.rows, self.sample = draw_sample(corpus, self.plan.sample, seed, columns)
 
@@ -81,6 +89,8 @@ class BlockFit:
         def hire(whole: FitProblem) -> Workers:
             bound = whole.bound if kernel else NothingBound(len(self.rows))
             source = BlockSource(self.corpus, self.rows, bound, kinds)
+            if self.cluster is not None:
+                return DaskBlocks(source, self.cluster)
             return LocalBlocks(source, whole.n_jobs, self.kept)
 
         return run_blocks(
@@ -116,6 +126,17 @@ def check_block_metadata(value: Any, name: str = "metadata") -> None:
             Argument(name),
             " cannot be given beside it. Write the columns with the corpus, or load the documents into memory with "
             "corpus.load().",
+        )
+
+
+def check_in_blocks(X: Any, client: Any) -> None:
+    """Refuse a cluster for documents in memory, with the way out."""
+    if client is not None and not isinstance(X, BlockCorpus):
+        raise InputError(
+            Argument("client"),
+            f" is for a corpus on disk; got documents in memory ({type(X).__name__}). Write them to a folder that all "
+            "machines share, as in fit(gptm.open_corpus(corpus.to_blocks(folder)), client=client), or fit without a "
+            "client.",
         )
 
 
