@@ -254,6 +254,7 @@ BAD = {
     "--points": ["0"],
     "--questions": ["0"],
     "--resamples": ["-1"],
+    "--scheduler": ["nonsense", "tcp://127.0.0.1:9"],
     "--scores": ["{missing}"],
     "--seed": ["-1"],
     "--segmenter": ["klingon"],

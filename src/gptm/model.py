@@ -48,6 +48,7 @@ from gptm.effects.effect_tables import (
     term_labels,
     variance_table,
 )
+from gptm.files.collected import collected
 from gptm.fitted import Fitted
 from gptm.inference.blocks.block_fit import (
     BlockFit,
@@ -304,13 +305,14 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             How often to write it: a duration such as "30s" or "5min", or a number of seconds.
         client : dask.distributed.Client, optional
             A cluster that sweeps over the blocks of a corpus on disk; see docs/scale.md. The result has the same bits
-            as without it, for any number of workers.
+            as without it, for any number of workers. `X` may then also be a dask dataframe or bag of texts.
 
         Returns
         -------
         self
         """
-        self._fit(X, y, metadata, checkpoint, every, client)
+        with collected(X, checkpoint, client) as documents:
+            self._fit(documents, y, metadata, checkpoint, every, client)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:

@@ -11,6 +11,7 @@ OPTIONS = {
     "at": "--at",
     "by_time": "--by-time",
     "checkpoint": "--checkpoint",
+    "client": "--scheduler",
     "cluster": "--cluster",
     "columns": "--predict",
     "coregionalization": "--coregionalization",

@@ -3,6 +3,7 @@
 import shlex
 import sys
 import tempfile
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,9 +17,11 @@ from gptm.cli.session import INTERRUPTED, OK, Session, Terminated, UsageError, t
 from gptm.cli.text_tables import readable, topic_rows
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from gptm.model import GPTM
 
-_KEEPING, _WORK = "Model file", "Checkpoint"
+_KEEPING, _WORK, _CLUSTER = "Model file", "Checkpoint", "Several machines"
 _STEP = 60  # characters of a command, beyond which its explanation is not aligned with the others
 
 
@@ -89,6 +92,15 @@ def fit(
             rich_help_panel=_WORK,
         ),
     ] = False,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="For a corpus on disk: address of a dask scheduler whose workers do the fit, for example "
+            "tcp://host:8786.",
+            rich_help_panel=_CLUSTER,
+        ),
+    ] = None,
 ) -> int:
     """Learn topics from the texts and metadata in a file."""
     settings, words = file_options.settings(), word_options.settings()
@@ -103,6 +115,7 @@ def fit(
             "a model is not text: write it to a file with --output FILE, or to a pipe with --output - and "
             "without --json."
         )
+    _check_scheduler(scheduler, file)
     choices = model.settings()
     keep_texts = 0 if no_text or no_corpus else text_length
     reading = read_training(session, file, settings, words, choices["kernel"], keep_texts)
@@ -114,6 +127,7 @@ def fit(
     if restart and kept is not None:
         Path(kept).unlink(missing_ok=True)
     with (
+        _cluster(scheduler) as client,
         terminating(kept is not None) as terminated,
         fitting(session, "fitting", model.max_iter, model.tol) as callback,
     ):
@@ -123,7 +137,7 @@ def fit(
             n_jobs=session.jobs,
             callback=callback,
             **choices,
-        ).fit(reading.corpus, checkpoint=kept)
+        ).fit(reading.corpus, checkpoint=kept, client=client)
     interrupted = fitted.stop_reason_ == "interrupt"
     if terminated and interrupted:
         raise Terminated
@@ -134,6 +148,26 @@ def fit(
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
     _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
     return INTERRUPTED if interrupted else OK
+
+
+def _check_scheduler(scheduler: str | None, file: str) -> None:
+    """Say at once that a cluster does not read other files."""
+    from gptm.corpus.block_corpus import is_block_folder
+
+    if scheduler is not None and Path(file).exists() and not is_block_folder(file):
+        raise UsageError(
+            f"--scheduler is for a corpus on disk; {file} is none. Write one with 'gptm corpus {file} -o FOLDER', and "
+            "fit that folder."
+        )
+
+
+def _cluster(scheduler: str | None) -> "AbstractContextManager[Client | None]":
+    """A connection to the scheduler, if there is one, for as long as the fit takes."""
+    if scheduler is None:
+        return nullcontext()
+    from gptm.inference.blocks.dask_cluster import connect
+
+    return connect(scheduler)
 
 
 def _beside_output(target: str) -> str | None:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
@@ -39,6 +39,7 @@ from gptm.corpus.words import (
     count_chunk,
 )
 from gptm.corpus.words_report import WordsReport, removed
+from gptm.files.dask_tables import Partitions, RowCounter, is_collection
 from gptm.files.formats import COUNTS, FilePath, find_format, open_source
 from gptm.files.matrices import read_vocabulary
 from gptm.files.plan import Plan, make_plan
@@ -47,6 +48,9 @@ from gptm.files.rows import Row
 from gptm.files.streams import AUTO, Progress
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns, unknown_column
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 DECIDING = 20_000  # documents by which the kinds of columns are decided
 _SPOOL = "spool"
@@ -82,7 +86,7 @@ class BlockReadResult:
 
 
 def read_to_blocks(
-    paths: FilePath | Sequence[FilePath],
+    paths: Any,
     folder: str | os.PathLike[str],
     *,
     format: str | None = None,
@@ -98,8 +102,9 @@ def read_to_blocks(
     overwrite: bool = False,
     n_jobs: int | None = -1,
     progress: Progress | None = None,
+    client: "Client | None" = None,
 ) -> BlockReadResult:
-    """Read one or several files into a corpus on disk, which `gptm.open_corpus` opens; needs pyarrow.
+    """Read files, or a dask dataframe or bag, into a corpus on disk, which `gptm.open_corpus` opens; needs pyarrow.
 
     Counts, vocabulary and metadata are those that `read` gives, but memory does not grow with the documents: it holds
     some blocks, and all different words. Kinds of columns are decided by the first 20,000 documents. Files of counts
@@ -107,8 +112,9 @@ def read_to_blocks(
 
     Parameters
     ----------
-    paths : path, or sequence of paths
-        As in `read`. Several files must have the same columns.
+    paths : path, sequence of paths, or dask dataframe, series or bag
+        As in `read`. Several files must have the same columns. A dataframe has a column with the text; its other
+        columns are the metadata, and its index is not used. Items of a bag are texts, or dictionaries of such columns.
     folder : path
         A new or empty folder for the blocks.
     format, text, id, kinds, vocabulary, encoding, words, strict, keep_texts, progress
@@ -119,6 +125,8 @@ def read_to_blocks(
         Whether to replace a corpus that is in the folder.
     n_jobs : int or None, default=-1
         Number of processes that count words; -1 means all cores. The result does not depend on it.
+    client : dask.distributed.Client, optional
+        Whose workers count the words of a dask dataframe or bag; by default, those that dask takes.
 
     Returns
     -------
@@ -136,10 +144,17 @@ def read_to_blocks(
     """
     import_arrow()
     started = time.perf_counter()
+    target = Path(folder)
+    if is_collection(paths):
+        with whole_or_nothing(target, overwrite):
+            fixed = None if vocabulary is None else read_vocabulary("", vocabulary, encoding)
+            with _spool(target) as spool:
+                run = _Reading(spool, words or Words(), fixed, block_documents, strict, keep_texts)
+                run.count_partitions(Partitions(paths, client), text, id, kinds, n_threads(n_jobs))
+                return run.result(target, started)
     names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not names:
         raise InputError("expected at least one file to read; got none.")
-    target = Path(folder)
     with whole_or_nothing(target, overwrite):
         settings: dict[str, Any] = {"format": format, "encoding": encoding}
         columns = {"text": text, "id": id, "kinds": kinds}
@@ -156,17 +171,11 @@ def read_to_blocks(
             )
             return replace(result, seconds=time.perf_counter() - started)
         fixed = None if vocabulary is None else read_vocabulary(names[0], vocabulary, encoding)
-        spool = target / _SPOOL
-        spool.mkdir()
-        try:
+        with _spool(target) as spool:
             run = _Reading(spool, words or Words(), fixed, block_documents, strict, keep_texts)
             chunks = run.rows(names, settings, text, id, kinds, progress)
             run.count(chunks, n_threads(n_jobs))
-            corpus, report = run.settle(target)
-        finally:
-            shutil.rmtree(spool, ignore_errors=True)
-        seconds = time.perf_counter() - started
-        return BlockReadResult(corpus, run.columns, run.problems(), report, seconds)
+            return run.result(target, started)
 
 
 def _counts_to_blocks(
@@ -303,6 +312,27 @@ class _Reading:
                 self._take(queue.popleft())
         self._flush(last=True)
 
+    def count_partitions(
+        self,
+        partitions: Partitions,
+        text: Any,
+        id: str | None,
+        kinds: Mapping[str, str] | None,
+        together: int,
+    ) -> None:
+        """Take in the counts of a dask collection, some partitions at a time."""
+        log = ProblemLog(self.strict, unit="row", name=partitions.name)
+        self.logs.append(log)
+        sample = partitions.first_rows()
+        self.plan, self.format = make_plan(sample, text, id, kinds), "dask"
+        self._settle_words([self.plan.text_of(cells) for _, cells in sample])
+        counter = RowCounter(self.plan, self.words, self.vocabulary, self.keep)
+        for chunk in partitions.counted(counter, together):
+            for row in chunk.empty:
+                log.add("empty text", row)
+            self._take((partial(_as_it_is, chunk.counts), chunk.rows, chunk.texts, log))
+        self._flush(last=True)
+
     def _take(
         self, item: tuple[Callable[[], ChunkCounts], list[Row], list[str], ProblemLog]
     ) -> None:
@@ -410,6 +440,12 @@ class _Reading:
         )
         return open_corpus(writer.finish()), report
 
+    def result(self, folder: Path, started: float) -> BlockReadResult:
+        """The corpus, once all texts are counted."""
+        corpus, report = self.settle(folder)
+        seconds = time.perf_counter() - started
+        return BlockReadResult(corpus, self.columns, self.problems(), report, seconds)
+
     def _chosen(
         self, n: int, report: WordsReport
     ) -> tuple[np.ndarray, np.ndarray | None, WordsReport]:
@@ -481,6 +517,21 @@ def _check_text(plan: Plan, sample: list[Row], log: ProblemLog) -> None:
                 Argument("text", ...),
                 " names that of the text.",
             )
+
+
+def _as_it_is(counts: ChunkCounts) -> ChunkCounts:
+    return counts
+
+
+@contextmanager
+def _spool(folder: Path) -> Iterator[Path]:
+    """A folder for blocks with provisional numbers of words."""
+    spool = folder / _SPOOL
+    spool.mkdir()
+    try:
+        yield spool
+    finally:
+        shutil.rmtree(spool, ignore_errors=True)
 
 
 @contextmanager

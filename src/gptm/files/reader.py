@@ -1,6 +1,6 @@
 """From a file to counts and metadata."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -439,7 +439,7 @@ def sampled(
     kinds: Mapping[str, str] | None = None,
 ) -> tuple[list[Row], Iterator[list[Row]], bool]:
     """The first rows, to guess by, all rows in chunks, these included, and whether they hold counts and no texts."""
-    chunks = _chunks(source.rows)
+    chunks = chunks_of(source.rows)
     sample = next(chunks, None)
     if sample is None:
         expected = {
@@ -457,7 +457,7 @@ def sampled(
     return flat_rows(sample), flat_chunks(chain([sample], chunks)), False
 
 
-def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+def chunks_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Rows in portions of limited number and size."""
     chunk: list[Row] = []
     size = 0

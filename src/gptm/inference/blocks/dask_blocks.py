@@ -155,7 +155,7 @@ class DaskBlocks:
                 f"sweep {number} ended several dask workers, one after the other, probably for lack of memory "
                 f"({error}). Start workers with fewer threads or more memory, or write smaller blocks."
             ) from error
-        except (distributed.client.FutureCancelledError, distributed.CommClosedError) as error:
+        except (distributed.client.FutureCancelledError, distributed.comm.CommClosedError) as error:
             raise ConnectionError(
                 f"the connection to the dask scheduler was lost in sweep {number} ({error}). If the fit has a "
                 "checkpoint, start the scheduler and its workers again, and repeat the same call: it goes on from "

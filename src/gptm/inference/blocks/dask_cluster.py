@@ -5,6 +5,7 @@ import os
 import platform
 import tempfile
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -78,7 +79,7 @@ class Cluster:
         (self.folder / token).touch()
         try:
             arguments = (str(corpus.path.resolve()), str(self.folder), token)
-            answers = self.client.run(worker_facts, *arguments, on_error="return")
+            answers = ask_workers(self.client, worker_facts, *arguments)
         finally:
             (self.folder / token).unlink()
             with suppress(OSError):  # it holds the states of a checkpoint
@@ -168,6 +169,17 @@ def wait_for_workers(client: "Client", seconds: float | None = None) -> None:
             f"the dask scheduler {client.scheduler.address} has no workers. Start some, with 'dask worker "
             f"{client.scheduler.address}' on each machine."
         ) from None
+
+
+def ask_workers(client: "Client", question: Callable[..., Any], *arguments: str) -> dict[str, Any]:
+    """The answers of all workers; those that leave before they answer are not asked."""
+    while True:
+        answers = client.run(question, *arguments, on_error="return")
+        gone = {address for address, answer in answers.items() if isinstance(answer, OSError)}
+        answers = {address: answers[address] for address in answers if address not in gone}
+        if answers or not gone:
+            return answers
+        wait_for_workers(client)
 
 
 def worker_facts(corpus: str, folder: str, token: str) -> WorkerFacts:
