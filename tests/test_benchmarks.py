@@ -14,7 +14,7 @@ import psutil
 import pytest
 from scipy.sparse import csr_matrix
 
-from benchmarks import profile_fit, scale, side_information, simulated
+from benchmarks import inferences, profile_fit, scale, side_information, simulated
 from benchmarks.peers import (
     cases,
     corpora,
@@ -485,6 +485,26 @@ class TestResuming:
             for key, row in Store(path).results().items():
                 assert key == f"{row['case']}/{row['model']}/seed {row['seed']}"
                 assert row["model"] in side_information.CASES[row["case"]].models()
+
+    def test_inferences_are_compared_once(self, tmp_path, monkeypatch, capsys):
+        measured = []
+        monkeypatch.setattr(inferences, "RESULTS", tmp_path / "results.jsonl")
+        monkeypatch.setattr(inferences, "read", lambda folder, corpus: corpus)
+
+        def measure(split, K, inference, seed):
+            measured.append((split, K, inference, seed))
+            own = 800.0 if inference == "sampling" else 1000.0
+            return {"own": own, "ppl": 900.0, "npmi": 0.25, "cpu_seconds": own / 100.0}
+
+        monkeypatch.setattr(inferences, "measure", measure)
+        monkeypatch.setattr(sys, "argv", ["inferences", "--data", "no folder", "nips-20"])
+        inferences.main()
+        inferences.main()
+        assert measured == [("nips", 20, "variational", 0), ("nips", 20, "sampling", 0)]
+        row = capsys.readouterr().out.splitlines()[-1]
+        assert row == (
+            "| nips-20 | 0 | 1000, 900, 0.250 | 10.0 | 800, 900, 0.250 | 8.0 | 0.800 | 0.8 |"
+        )
 
     def test_simulated_corpora_are_judged_once(self, tmp_path, monkeypatch, capsys):
         judged = []
