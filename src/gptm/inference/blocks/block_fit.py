@@ -1,6 +1,7 @@
 """A fit to a corpus on disk: what is in memory, who sweeps over the rest, and how."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,8 @@ class BlockFit:
         )
         self.cluster = None if client is None else Cluster(client, corpus, K, self.kept)
         seed = int(corpus.digest[:12], 16)  # the same sample in every fit
-        self.rows, self.sample = draw_sample(corpus, self.plan.sample, seed, columns)
+        ask = None if self.cluster is None else partial(self.cluster.ask, corpus)
+        self.rows, self.sample = draw_sample(corpus, self.plan.sample, seed, columns, ask)
 
     @property
     def size(self) -> Size:

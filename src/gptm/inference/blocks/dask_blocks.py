@@ -9,7 +9,6 @@ Each task is a pure function, so that dask can repeat those whose results were l
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from gptm._basics.version import VERSION
 from gptm._basics.warnings import warn
 from gptm.inference.blocks.block_documents import Values
 from gptm.inference.blocks.block_source import BlockSource
-from gptm.inference.blocks.dask_cluster import Cluster, import_distributed
+from gptm.inference.blocks.dask_cluster import Cluster, absolute, import_distributed
 from gptm.inference.blocks.dask_placement import BlockTasks
 from gptm.inference.blocks.dask_states import DaskStates
 from gptm.inference.blocks.dask_tasks import (
@@ -114,11 +113,10 @@ class DaskBlocks:
         """Let workers read the blocks, or send the documents to them."""
         n = len(self.source)
         if self.cluster.reads:
-            corpus = copy(self.source.corpus)
-            corpus.path = corpus.path.resolve()  # workers are in other folders
-            source = self.tasks.constant("corpus", 0, replace(self.source, corpus=corpus))
+            source = replace(self.source, corpus=absolute(self.source.corpus))
+            there = self.tasks.constant("corpus", 0, source)
             self.documents = self.tasks.each(
-                "read-block", 0, read_documents, *self._same(source), range(n), *self._same(VERSION)
+                "read-block", 0, read_documents, *self._same(there), range(n), *self._same(VERSION)
             )
         else:
             self.documents = [

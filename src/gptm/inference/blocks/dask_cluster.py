@@ -5,8 +5,9 @@ import os
 import platform
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,8 @@ from gptm._basics.version import VERSION
 from gptm._basics.warnings import warn
 from gptm.corpus.block_corpus import BlockCorpus, is_block_folder
 from gptm.corpus.block_manifest import Manifest
+from gptm.inference.blocks.dask_placement import BlockTasks
+from gptm.inference.blocks.sample_documents import BlockPart, part_of_block
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -72,6 +75,17 @@ class Cluster:
                 "Pass ", Argument("checkpoint", ...), ", with a file in such a folder."
             )
             _check_shipped("the logits", 4 * K * len(corpus), self.folder, remedy)
+
+    def ask(self, corpus: BlockCorpus, questions: list[Any]) -> Iterable[BlockPart]:
+        """What the sample takes from each block, read by the workers if they find the corpus."""
+        if not self.reads:
+            return (part_of_block(corpus, *question) for question in questions)
+        tasks = BlockTasks(self.client, len(questions))
+        where = tasks.constant("corpus", 0, absolute(corpus))
+        columns = [list(column) for column in zip(*questions, strict=True)]
+        parts = tasks.each("sample-block", 0, part_of_block, [where] * len(questions), *columns)
+        answers: list[BlockPart] = self.client.gather(parts)
+        return answers
 
     def _facts(self, corpus: BlockCorpus) -> dict[str, WorkerFacts]:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -241,6 +255,13 @@ def check_memory(client: "Client", corpus: BlockCorpus, K: int) -> None:
                 "fewer threads or more memory (dask worker --nthreads 1 --memory-limit ...), fit fewer topics, count "
                 "fewer words, or write smaller blocks."
             )
+
+
+def absolute(corpus: BlockCorpus) -> BlockCorpus:
+    """The corpus for workers, which are in other folders."""
+    corpus = copy(corpus)
+    corpus.path = corpus.path.resolve()
+    return corpus
 
 
 def _bytes(corpus: BlockCorpus) -> int:

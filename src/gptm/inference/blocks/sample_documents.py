@@ -1,6 +1,6 @@
 """The sample of a corpus on disk that a fit keeps in memory: by chance, and one document of each rare level."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +23,24 @@ class Sample(NamedTuple):
     corpus: Corpus
 
 
-def draw_sample(corpus: BlockCorpus, n: int, seed: int, columns: Collection[str] | None) -> Sample:
-    """A sample of n documents, with one more for each level that it would miss of the `columns`, None for all."""
+class BlockPart(NamedTuple):
+    """What the sample takes from a block."""
+
+    first: dict[str, dict[str, int]]  # by column, where each level turns up first
+    seen: dict[str, set[str]]  # by column, levels of the chosen documents
+    chosen: Corpus | None
+
+
+Ask = Callable[[list[tuple[int, np.ndarray, list[str]]]], Iterable[BlockPart]]
+
+
+def draw_sample(
+    corpus: BlockCorpus, n: int, seed: int, columns: Collection[str] | None, ask: Ask | None = None
+) -> Sample:
+    """A sample of n documents, with one more for each level that it would miss of the `columns`, None for all.
+
+    `ask` reads all blocks elsewhere: it takes what `part_of_block` takes of each, and gives the results in their order.
+    """
     rng = np.random.default_rng([seed, len(corpus)])
     rows = np.sort(rng.choice(len(corpus), n, replace=False, shuffle=False))
     categories = [
@@ -32,16 +48,22 @@ def draw_sample(corpus: BlockCorpus, n: int, seed: int, columns: Collection[str]
         for name, kind in corpus.kinds.items()
         if base_kind(kind) == "category" and (columns is None or name in columns)
     ]
+    cuts = np.searchsorted(rows, corpus.starts)
+    questions = [
+        (number, rows[cuts[number] : cuts[number + 1]], categories)
+        for number in range(corpus.n_blocks)
+    ]
+    parts = (part_of_block(corpus, *one) for one in questions) if ask is None else ask(questions)
     first: dict[str, dict[str, int]] = {name: {} for name in categories}
     seen: dict[str, set[str]] = {name: set() for name in categories}
     pieces = []
-    for number in range(corpus.n_blocks):
-        block, begin = corpus.block(number), int(corpus.starts[number])
-        inside = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, begin + len(block))]
+    for part in parts:
         for name in categories:
-            _note_levels(block, name, begin, inside - begin, first[name], seen[name])
-        if len(inside):
-            pieces.append(_copied(block[inside - begin]))
+            for level, row in part.first[name].items():
+                first[name].setdefault(level, row)
+            seen[name] |= part.seen[name]
+        if part.chosen is not None:
+            pieces.append(part.chosen)
     more = _more_rows(first, seen, max(FEW_MORE, int(MORE * n)))
     if len(more):
         pieces.append(_copied(corpus[more].load()))
@@ -50,25 +72,26 @@ def draw_sample(corpus: BlockCorpus, n: int, seed: int, columns: Collection[str]
     return Sample(np.sort(np.concatenate([rows, more])), together[order] if len(more) else together)
 
 
+def part_of_block(
+    corpus: BlockCorpus, number: int, rows: np.ndarray, categories: list[str]
+) -> BlockPart:
+    """What the sample, to which these `rows` of the corpus belong, takes from a block."""
+    block, begin = corpus.block(number), int(corpus.starts[number])
+    inside = rows - begin
+    first, seen = dict[str, dict[str, int]](), dict[str, set[str]]()
+    for name in categories:
+        assert block.metadata is not None
+        names = level_names(block.metadata[name])
+        levels, places = _firsts(names)
+        first[name] = {l: begin + p for l, p in zip(levels, places, strict=True)}
+        seen[name] = {level for level in names[inside] if level is not None}
+    return BlockPart(first, seen, _copied(block[inside]) if len(inside) else None)
+
+
 def _copied(corpus: Corpus) -> Corpus:
     """In memory, so that the file is let go of."""
     corpus.counts = corpus.counts.copy()
     return corpus
-
-
-def _note_levels(
-    block: Corpus,
-    name: str,
-    begin: int,
-    inside: np.ndarray,
-    first: dict[str, int],
-    seen: set[str],
-) -> None:
-    assert block.metadata is not None
-    names = level_names(block.metadata[name])
-    for level, row in zip(*_firsts(names), strict=True):
-        first.setdefault(level, begin + row)
-    seen.update(level for level in names[inside] if level is not None)
 
 
 def _firsts(names: np.ndarray) -> tuple[list[str], list[int]]:
