@@ -1,5 +1,6 @@
 """A fit on a dask cluster has the bits of a fit on one machine, whatever happens to the cluster."""
 
+import _thread
 import os
 import threading
 
@@ -153,8 +154,8 @@ def test_a_checkpoint_goes_from_the_cluster_to_one_machine_and_back(
 
 def test_ctrl_c_leaves_a_model_and_a_checkpoint(blocks, alone, client, tmp_path):
     def interrupt(number, state):
-        if number == 7:
-            raise KeyboardInterrupt
+        if number == 7:  # somewhere in the next sweep
+            threading.Timer(0.02, _thread.interrupt_main).start()
 
     path = tmp_path / "c.checkpoint"
     with pytest.warns(UserWarning, match="interrupted"):
@@ -303,6 +304,16 @@ def test_workers_that_find_another_corpus_are_refused(blocks, client, monkeypatc
     monkeypatch.setattr(dask_cluster, "worker_facts", lambda *arguments: other)
     with pytest.raises(ValueError, match="finds another corpus"):
         short().fit(blocks, client=client)
+
+
+def test_schedulers_without_gptm_are_refused(blocks, client, monkeypatch):
+    def missing():
+        raise ModuleNotFoundError("No module named 'gptm'")
+
+    for answer, said in ((missing, "ModuleNotFoundError"), (lambda: "0.0.1", "has gptm 0.0.1")):
+        monkeypatch.setattr(dask_cluster, "own_version", answer)
+        with pytest.raises(ValueError, match=rf"scheduler .*{said}.*Install gptm\[dask\]"):
+            short().fit(blocks, client=client)
 
 
 def test_workers_without_gptm_are_refused(blocks, client, monkeypatch):

@@ -62,6 +62,7 @@ class Cluster:
         if kept is None:
             self._room = tempfile.TemporaryDirectory(prefix="gptm-states-")
         self.folder = Path(self._room.name if self._room else str(kept)).resolve()
+        check_scheduler(client)
         wait_for_workers(client)
         facts = self._facts(corpus)
         check_versions(facts)
@@ -183,6 +184,24 @@ def wait_for_workers(client: "Client", seconds: float | None = None) -> None:
             f"the dask scheduler {client.scheduler.address} has no workers. Start some, with 'dask worker "
             f"{client.scheduler.address}' on each machine."
         ) from None
+
+
+def own_version() -> str:
+    """The version of gptm, wherever it is asked."""
+    return VERSION
+
+
+def check_scheduler(client: "Client") -> None:
+    """Refuse a scheduler without gptm, or with another version: tasks pass through it."""
+    remedy = "Install gptm[dask] there, in the same version as here"
+    try:
+        version = client.run_on_scheduler(own_version)
+    except Exception as error:  # whatever keeps it from answering
+        raise InputError(
+            f"the dask scheduler cannot work with gptm ({type(error).__name__}: {error}). {remedy} ({VERSION})."
+        ) from error
+    if version != VERSION:
+        raise InputError(f"the dask scheduler has gptm {version}. {remedy} ({VERSION}).")
 
 
 def ask_workers(client: "Client", question: Callable[..., Any], *arguments: str) -> dict[str, Any]:
