@@ -14,7 +14,7 @@ import psutil
 import pytest
 from scipy.sparse import csr_matrix
 
-from benchmarks import inferences, profile_fit, scale, side_information, simulated
+from benchmarks import inferences, profile_fit, scale, scale_out, side_information, simulated
 from benchmarks.peers import (
     cases,
     corpora,
@@ -535,3 +535,48 @@ class TestResuming:
     def test_a_fit_of_one_iteration_has_no_time_per_iteration(self):
         assert scale.rounded(np.nan, 1) is None
         assert scale.rounded(1.26, 1) == 1.3
+
+
+class TestScaleOut:
+    """Fits on one machine and on several, and what clusters would take."""
+
+    def measured(self):
+        here = {"documents": 100_000, "workers": 0, "CPU microseconds per document": 10.0}
+        dask = {
+            "documents": 100_000,
+            "workers": 2,
+            "words": 1000,
+            "topics": 20,
+            "of these, client": 0.2,
+            "scheduler CPU seconds per sweep": 0.032,
+            "tasks per sweep": 16,
+        }
+        return {"a": here | {"topics": 20}, "b": here | {"topics": 100}, "c": dask}
+
+    def test_documents_are_the_same_each_time(self):
+        vocabulary = np.array([f"w{i}" for i in range(scale_out.WORDS)], dtype=object)
+        one, two = (scale_out.documents(0, 40, vocabulary) for _ in range(2))
+        assert (one.counts != two.counts).nnz == 0
+        assert (one.counts.sum(axis=1) == scale_out.TOKENS).all()
+
+    def test_tasks_of_a_sweep(self):
+        assert scale_out.tasks(7) == 2 * 7 + 1 + 1
+        assert scale_out.tasks(65) == 2 * 65 + 1 + 9 + 2 + 1
+
+    def test_the_forecast_follows_from_what_was_measured(self):
+        table = scale_out.forecast(self.measured()).set_index(["documents", "topics", "machines"])
+        small, large = table.loc[(10**8, 20, 16)], table.loc[(10**9, 20, 64)]
+        assert np.isclose(small["documents' time"], 10**8 * 1e-5 / (16 * 16))
+        assert np.isclose(large["documents' time"], 2.5 * small["documents' time"])
+        tasks = scale_out.tasks(-(-(10**8) // 16_384))
+        assert np.isclose(small["scheduler"], 0.002 * tasks)
+        assert np.isclose(small["client"], 0.2 / 20_000 * 50_000 * 20)
+        assert table.loc[(10**9, 20, 256)]["largest part"] == "scheduler"
+        parts = ["documents' time", "network", "scheduler", "client"]
+        assert np.isclose(small[parts].sum(), small["seconds per sweep"])
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_a_small_case_runs(self, tmp_path):
+        result = scale_out.run(scale_out.Case(500, 3, 0), tmp_path)
+        assert result["documents"] == 500
+        assert result["CPU microseconds per document"] > 0

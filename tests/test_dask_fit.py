@@ -1,6 +1,7 @@
 """A fit on a dask cluster has the bits of a fit on one machine, whatever happens to the cluster."""
 
 import _thread
+import json
 import os
 import threading
 
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 import gptm
 from dask_network import busy, dask_network, until
-from gptm import GPTM
+from gptm import GPTM, Corpus
 from gptm import kernels as k
 from gptm._basics.version import VERSION
 from gptm.cli.app import app
@@ -33,7 +34,7 @@ def local_cluster(n):
         threads_per_worker=1,
         processes=False,
         protocol="tcp",
-        dashboard_address=None,
+        dashboard_address=":0",
         memory_limit=0,
     )
 
@@ -333,6 +334,30 @@ def test_too_little_memory_for_the_topics_is_an_error(blocks):
     check_memory(Small(), blocks, 3)
     with pytest.raises(ValueError, match=r"200000 topics over 80 words .*tcp://a with 4 threads"):
         check_memory(Small(), blocks, 200_000)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (lambda corpus: Corpus(corpus.counts, corpus.vocabulary), "its columns are"),
+        (
+            lambda corpus: Corpus(corpus.counts, corpus.vocabulary[::-1], metadata=corpus.metadata),
+            "vocabulary of another corpus",
+        ),
+    ],
+    ids=["columns", "vocabulary"],
+)
+def test_blocks_of_another_corpus_are_named(client, tmp_path, other, said):
+    corpus = simulated(D=100)
+    mine = corpus.to_blocks(tmp_path / "mine", block_documents=25)
+    theirs = other(corpus).to_blocks(tmp_path / "theirs", block_documents=25)
+    name = "block-000002.arrow"
+    (mine / name).write_bytes((theirs / name).read_bytes())
+    entries = [json.loads((folder / "corpus.json").read_text()) for folder in (mine, theirs)]
+    entries[0]["blocks"][2] = entries[1]["blocks"][2]
+    (mine / "corpus.json").write_text(json.dumps(entries[0]))
+    with pytest.raises(ValueError, match=rf"block-000002.*{said}"):
+        short().fit(gptm.open_corpus(mine), client=client)
 
 
 def test_damaged_blocks_are_named(blocks, client, tmp_path):

@@ -85,7 +85,7 @@ def test_fit_takes_a_collection(table, from_file, tmp_path):
     expected = GPTM(2, **settings).fit(whole.corpus)
     with (
         distributed.LocalCluster(
-            n_workers=2, processes=False, dashboard_address=None, memory_limit=0
+            n_workers=2, processes=False, dashboard_address=":0", memory_limit=0
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

@@ -208,10 +208,9 @@ def ask_workers(client: "Client", question: Callable[..., Any], *arguments: str)
     """The answers of all workers; those that leave before they answer are not asked."""
     while True:
         answers = client.run(question, *arguments, on_error="return")
-        gone = {address for address, answer in answers.items() if isinstance(answer, OSError)}
-        answers = {address: answers[address] for address in answers if address not in gone}
-        if answers or not gone:
-            return answers
+        left = set(answers) - set(client.nthreads())
+        if set(answers) - left:
+            return {address: answer for address, answer in answers.items() if address not in left}
         wait_for_workers(client)
 
 
