@@ -1564,3 +1564,19 @@ def test_a_document_without_words_under_a_very_wide_prior():
     with pytest.warns(UserWarning, match="no row in the precomputed kernel"):
         theta = model.transform(np.zeros((1, 4)))
     assert_allclose(theta, 0.5, atol=0.02)
+
+
+def test_verbose_is_a_line_a_second_after_the_first_iterations(capsys, monkeypatch):
+    from gptm._basics import progress
+
+    now = iter(np.arange(0.0, 1000.0, 0.05))
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: float(next(now)))
+    X, _ = small_corpus()
+    shown = {}
+    for verbose in (1, 2):
+        lines = fit_output(capsys, CTM(3, max_iter=60, tol=0.0, verbose=verbose), X).splitlines()
+        shown[verbose] = [int(line.split()[2]) for line in lines if "iteration " in line]
+    assert shown[2] == list(range(1, 61))
+    assert shown[1][:10] == list(range(1, 11))
+    assert shown[1][-1] == 60
+    assert 12 <= len(shown[1]) < 40

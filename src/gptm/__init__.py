@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         stability,
         word_intrusion,
     )
-    from gptm.model import CTM, GPTM, load
+    from gptm.model import CTM, GPTM, load, load_corpus
     from gptm.questions import split_sample_effects, topics_over_time
     from gptm.selection import align, compare, cross_validate, search_components
 
@@ -38,6 +38,7 @@ __all__ = [
     "files",
     "kernels",
     "load",
+    "load_corpus",
     "metrics",
     "open_corpus",
     "permutation_test",
@@ -61,6 +62,7 @@ _HOMES = {
     "cross_validate": "gptm.selection",
     "document_intrusion": "gptm.findings",
     "load": "gptm.model",
+    "load_corpus": "gptm.model",
     "open_corpus": "gptm.corpus",
     "permutation_test": "gptm.findings",
     "score_intrusion": "gptm.findings",

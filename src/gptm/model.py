@@ -20,6 +20,7 @@ from gptm._basics.errors import Argument, InputError, Message, PythonOnly
 from gptm._basics.memory import memory_bytes
 from gptm._basics.parallel import computing, interruptible
 from gptm._basics.progress import Progress
+from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm._basics.validation import (
     check_callback,
@@ -79,7 +80,7 @@ from gptm.prediction.theta import Weighted
 from gptm.starts.resume import resume
 from gptm.starts.seed_words import read_seeds
 from gptm.starts.start import make_starts
-from gptm.storage import Stored, read_model, write_model
+from gptm.storage import Stored, load_attached, read_model, write_model
 from gptm.storage.checkpoint_file import CheckpointFile, Work, seconds
 from gptm.summary import MANY_DOCUMENTS, summary_html, summary_text
 from gptm.surgery import topic_edits
@@ -1089,23 +1090,24 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def representative_documents(
         self,
-        topic: int | str,
+        topic: int | str | None = None,
         n: int = 5,
         *,
         corpus: Corpus | None = None,
         text_length: int | None = tables.TEXT_LENGTH,
     ) -> pd.DataFrame:
-        """The training documents with the largest proportions of a topic.
+        """The training documents with the largest proportions of a topic, or of each topic.
 
         Parameters
         ----------
-        topic : int or str
-            A number from 0 to n_components - 1, or a name.
+        topic : int or str, optional
+            A number from 0 to n_components - 1, or a name; by default all topics.
         n : int, default=5
-            Number of documents.
+            Number of documents of a topic.
         corpus : Corpus, optional
             The training corpus, to add ids and texts. Not needed in the session that fitted the model to a corpus or
-            to texts; a saved or pickled model does not have them.
+            to texts; a saved or pickled model does not have them. `gptm.load_corpus(path)` reads the corpus that a
+            model's file holds.
         text_length : int or None, default=200
             Number of characters of a text; None for all.
 
@@ -1113,7 +1115,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         DataFrame
             Largest proportion first. Columns: position in the training data; share, the proportion of the topic; with
-            a corpus also id, and the beginning of its text; topic_name if the topic has one.
+            a corpus also id, and the beginning of its text; topic_name if the topic has one. For all topics also
+            topic.
 
         Examples
         --------
@@ -1126,7 +1129,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         fitted = self._with_proportions()
         known = getattr(self, "_corpus", None) if corpus is None else corpus
-        return tables.document_table(fitted, tables.one_topic(fitted, topic), n, known, text_length)
+        number = None if topic is None else tables.one_topic(fitted, topic)
+        return tables.document_table(fitted, number, n, known, text_length)
 
     def topic_correlations(self, of: Literal["residual", "prior"] = "residual") -> pd.DataFrame:
         """Which topics go together in documents: correlations of their logits.
@@ -1351,7 +1355,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         path : str or path
         corpus : Corpus, optional
-            The training documents, to store with the model; `gptm.storage.load_attached` reads them.
+            The training documents, to store with the model; `gptm.load_corpus` reads them.
         texts : sequence of str, optional
             One text per document of the corpus. Texts inside the corpus are stored only if you pass them here.
         words, reading : dict, optional
@@ -1712,8 +1716,11 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if frame is not None and kernel is not None:
             frame = with_columns(frame, kernel.column_names(), fill=missing_columns == "prior")
         elif bound.reads_metadata and missing_columns == "error":
+            columns = [] if kernel is None else [repr(name) for name in kernel.column_names()]
+            over = f" over {listed(columns)}" if columns else ""
+            these = "this document" if n_documents == 1 else f"these {n_documents} documents"
             message = Message(
-                f"the kernel {kernel!r} reads metadata, but these {n_documents} documents came without any; the kernel "
+                f"the kernel{over} reads metadata, but {these} came without any; the kernel "
                 "falls back to the prior. Pass ",
                 Argument("metadata", ...),
                 ", a table with its columns.",
@@ -1802,7 +1809,7 @@ class CTM(GPTM):
     n_jobs : int or None
         Threads; None means 1, -1 all cores.
     verbose : int or bool, default=False
-        Print a line after each sweep or iteration.
+        Print progress: True or 1 for a line a second, 2 for a line after each sweep or iteration.
     callback : callable, optional
         `callback(number, state)` after each sweep or iteration; fitting stops when it returns True.
     warm_start : bool, default=False
@@ -1907,6 +1914,44 @@ class CTM(GPTM):
         self.callback = callback
         self.warm_start = warm_start
         self.memory = memory
+
+
+def load_corpus(path: str | os.PathLike[str]) -> Corpus:
+    """The documents that a model's file holds beside the model.
+
+    `gptm fit` keeps them with the model; `model.save` does if it gets `corpus=`, and texts if it gets `texts=`. Pass
+    them where a loaded model asks for its training corpus.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    ValueError
+        If the file holds no documents, or is damaged.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, gptm
+    >>> corpus = gptm.Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.gptm"
+    >>> gptm.CTM(2, random_state=0).fit(corpus).save(path, corpus=corpus, texts=corpus.texts)
+    >>> corpus = gptm.load_corpus(path)
+    >>> gptm.load(path).representative_documents(0, 1, corpus=corpus)["text"][0] in corpus.texts
+    True
+    """
+    corpus = load_attached(path).corpus
+    if corpus is None:
+        raise ValueError(
+            f"{os.fspath(path)} holds a model without its documents. Save it with model.save(path, corpus=corpus), "
+            "or fit it on the command line without --no-corpus."
+        )
+    return corpus
 
 
 _KINDS: dict[str, type[GPTM]] = {"GPTM": GPTM, "CTM": CTM}

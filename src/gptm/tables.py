@@ -12,6 +12,7 @@ from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, check_number
 from gptm.corpus import Corpus
 from gptm.fitted import Fitted
+from gptm.views.shown_table import ShownTable
 from gptm.views.topic_view import TopicTable
 
 TEXT_LENGTH = 200  # characters of a document that a table shows
@@ -136,36 +137,52 @@ def topic_coherence(fitted: Fitted) -> Array:
 
 def document_table(
     fitted: Fitted,
-    topic: int,
+    topic: int | None,
     n_documents: int,
     corpus: Corpus | None,
     text_length: int | None = TEXT_LENGTH,
 ) -> pd.DataFrame:
-    """The documents with the largest proportions of a topic, with ids and texts if available."""
+    """The documents with the largest proportions of a topic, or of each, with ids and texts if available."""
     check_number("n", n_documents, least=1, integer=True)
     if text_length is not None:
         check_number("text_length", text_length, least=1, integer=True)
-    doc_topics = fitted.proportions
-    D = len(doc_topics)
-    if corpus is not None and (not isinstance(corpus, Corpus) or len(corpus) != D):
-        arrived = (
-            f"a corpus of {len(corpus)}"
-            if isinstance(corpus, Corpus)
-            else f"an object of type {type(corpus).__name__}"
-        )
-        raise ValueError(
-            f"corpus must be the gptm.Corpus of the {D} training documents, in the same order; got {arrived}. "
-            "Pass the corpus that the model was fitted to."
-        )
-    rows = np.argsort(-doc_topics[:, topic], kind="stable")[:n_documents]
-    table = pd.DataFrame({"position": rows, "share": doc_topics[rows, topic]})
+    _check_training_corpus(corpus, len(fitted.proportions))
+    if topic is None:
+        each = range(fitted.K)
+        parts = [_typical_documents(fitted, k, n_documents, corpus, text_length) for k in each]
+        table = pd.concat(parts, keys=each, names=["topic"]).reset_index("topic")
+        return ShownTable.of(named_topics(table.reset_index(drop=True), fitted))
+    table = _typical_documents(fitted, topic, n_documents, corpus, text_length)
+    if fitted.topic_names is not None and fitted.topic_names[topic]:
+        table.insert(0, "topic_name", fitted.topic_names[topic])
+    return ShownTable.of(table)
+
+
+def _typical_documents(
+    fitted: Fitted, topic: int, n_documents: int, corpus: Corpus | None, text_length: int | None
+) -> pd.DataFrame:
+    proportions = fitted.proportions[:, topic]
+    rows = np.argsort(-proportions, kind="stable")[:n_documents]
+    table = pd.DataFrame({"position": rows, "share": proportions[rows]})
     if corpus is not None and corpus.ids is not None:
         table["id"] = corpus.ids[rows]
     if corpus is not None and corpus.texts is not None:
         table["text"] = [text[:text_length] for text in corpus.texts[rows]]
-    if fitted.topic_names is not None and fitted.topic_names[topic]:
-        table.insert(0, "topic_name", fitted.topic_names[topic])
     return table
+
+
+def _check_training_corpus(corpus: object, D: int) -> None:
+    if corpus is None or (isinstance(corpus, Corpus) and len(corpus) == D):
+        return
+    arrived = (
+        f"a corpus of {len(corpus)}"
+        if isinstance(corpus, Corpus)
+        else f"an object of type {type(corpus).__name__}"
+    )
+    raise ValueError(
+        f"corpus must be the gptm.Corpus of the {D} training documents, in the same order; got {arrived}. "
+        "Pass the corpus that the model was fitted to."
+    )
 
 
 def correlations(fitted: Fitted, of: Literal["residual", "prior"]) -> pd.DataFrame:

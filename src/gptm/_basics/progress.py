@@ -1,32 +1,42 @@
-"""What a long fit tells: one line per iteration."""
+"""What a long fit tells: lines about its iterations."""
 
 import time
 
+_ALL = 10  # first iterations that are all shown
+_PAUSE = 1.0  # seconds between the lines after these
+
 
 class Progress:
-    """Prints iteration, bound, change and time where `verbose` asks for it."""
+    """Prints iteration, bound, change and time where `verbose` asks for it.
+
+    With 1 these are the first iterations and then one a second, with 2 or more all of them.
+    """
 
     def __init__(self, verbose: int | bool):
         self.verbose = int(verbose)
         self.started = time.perf_counter()
         self.previous: float | None = None
         self.first: tuple[float, int] | None = None  # when which iteration was done
+        self.shown = -_PAUSE  # when the last line was printed
 
     def say(self, message: str) -> None:
         if self.verbose:
             print(f"[gptm] {message}", flush=True)
 
     def iteration(self, number: int, bound: float, limit: int | None = None) -> None:
-        """A line for one iteration; with a `limit` it says how long the rest may take."""
+        """A line for one iteration, if it is time for one; with a `limit` it says how long the rest may take."""
         change = (
             ""
             if self.previous is None
             else f"{(bound - self.previous) / max(abs(self.previous), 1e-300):+.2e}"
         )
         self.previous = bound
+        left, now = self.left(number, limit), time.perf_counter()
+        if number > _ALL and self.verbose < 2 and now < self.shown + _PAUSE and number != limit:
+            return
+        self.shown = now
         self.say(
-            f"iteration {number:4d}  bound {bound:16.4f}  change {change:>9}  {self.elapsed()}"
-            f"{self.left(number, limit)}"
+            f"iteration {number:4d}  bound {bound:16.4f}  change {change:>9}  {self.elapsed()}{left}"
         )
 
     def left(self, number: int, limit: int | None) -> str:

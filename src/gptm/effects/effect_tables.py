@@ -17,6 +17,7 @@ from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Placement
 from gptm.tables import named_topics, topic_numbers
 from gptm.views.effect_view import EffectsTable
+from gptm.views.shown_table import ShownTable
 
 UNEXPLAINED = "unexplained"
 RESULTS = [
@@ -65,7 +66,8 @@ def variance_table(fitted: Fitted, level: float) -> pd.DataFrame:
         for topic in (K, *range(K))
         for position, label in enumerate(labels)
     ]
-    return named_topics(pd.DataFrame(rows), fitted)
+    table = named_topics(pd.DataFrame(rows), fitted)
+    return ShownTable.of(table, f"Variance explained by each term, {100 * level:g} % bands")
 
 
 def effects_table(

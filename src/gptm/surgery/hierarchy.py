@@ -16,6 +16,7 @@ from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.fitted import Fitted
 from gptm.tables import list_words, topic_shares, word_names
+from gptm.views.shown_table import ShownTable
 
 
 def word_distances(components: Array) -> Array:
@@ -75,7 +76,7 @@ def hierarchy_table(
     words = np.array([shares[group] @ fitted.components[group] for group in together])
     names = word_names(fitted, feature_names)
     top = list_words(words, names, n_words) if together else []
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "left": [list(left) for left, _ in steps],
             "right": [list(right) for _, right in steps],
@@ -85,3 +86,4 @@ def hierarchy_table(
         },
         index=pd.RangeIndex(K - 1, 0, -1, name="topics_left"),
     )
+    return ShownTable.of(table, "Which topics are alike")

@@ -7,8 +7,15 @@ import pandas as pd
 from gptm.views.html_card import card, html_table
 
 
-def frame_card(title: str, table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
+def frame_card(
+    title: str,
+    table: pd.DataFrame,
+    notes: Sequence[str] = (),
+    numbers: Sequence[str] | None = None,
+) -> str:
     """A table with its index as first columns, under a title and above notes; empty notes are left out.
+
+    The columns called `numbers` are aligned to the right; by default all but the index.
 
     Examples
     --------
@@ -23,5 +30,9 @@ def frame_card(title: str, table: pd.DataFrame, notes: Sequence[str] = ()) -> st
         [*map(str, label), *map(str, row)]
         for label, row in zip(labels, table.itertuples(index=False, name=None), strict=True)
     ]
-    numbers = range(len(names), len(header))
-    return card(title, table=html_table(header, rows, numbers), notes=[n for n in notes if n])
+    right = [
+        place
+        for place, name in enumerate(header)
+        if (place >= len(names) if numbers is None else name in numbers)
+    ]
+    return card(title, table=html_table(header, rows, right), notes=[n for n in notes if n])

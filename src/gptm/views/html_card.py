@@ -15,7 +15,7 @@ border:1px solid rgba(128,128,128,.35);border-radius:8px;padding:.7em 1em;overfl
 .gptm-card th{text-align:left;font-weight:600;border-bottom:1px solid rgba(128,128,128,.35)}
 .gptm-card td,.gptm-card th{padding:.15em .9em .15em 0;vertical-align:top;background:none}
 .gptm-card td.n,.gptm-card th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-.gptm-card td.t{text-align:left;overflow-wrap:anywhere}
+.gptm-card td.t{text-align:left;overflow-wrap:break-word}
 .gptm-card .s{white-space:nowrap}
 .gptm-card .b{display:inline-block;height:.7em;background:#4a7fb5;border-radius:2px;vertical-align:baseline}
 .gptm-card p{margin:.4em 0 0;opacity:.75}
@@ -54,7 +54,7 @@ def card(
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts)
     below = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return (
-        f"<style>{_STYLE}</style><div class='gptm-card'><h4>{escape(title)}</h4>"
+        f"<style>{_STYLE}</style><div class='gptm-card'>{f'<h4>{escape(title)}</h4>' if title else ''}"
         f"{f'<dl>{listed}</dl>' if listed else ''}{table}{below}</div>"
     )
 

@@ -1,0 +1,123 @@
+"""Any table of numbers and texts, printed within 100 columns and as a card in notebooks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from gptm.views.frame_view import frame_card
+from gptm.views.text_lines import WIDTH, cut, one_line
+
+_SHOWN = 60  # rows
+_LEAST = 12  # characters that a column of texts keeps
+_BETWEEN = "  "
+_TITLE, _NOTE = "title", "note"  # under which a table carries its heading along
+
+
+class ShownTable(pd.DataFrame):
+    """A DataFrame of which all columns are printed: numbers short, long texts cut.
+
+    Whatever is selected from it or computed with it is a plain DataFrame.
+
+    Examples
+    --------
+    >>> ShownTable({"topic": [0, 1], "share": [1 / 3, 2 / 3], "text": ["green tea", "rain"]})
+    topic   share  text
+        0  0.3333  green tea
+        1  0.6667  rain
+    """
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, title: str = "", note: str = "") -> "ShownTable":
+        """The same table, with a title and a note for notebooks."""
+        shown = cls(table)
+        shown.attrs |= {_TITLE: title, _NOTE: note}
+        return shown
+
+    def __repr__(self) -> str:
+        return "\n".join(table_lines(self))
+
+    def _repr_html_(self) -> str:
+        texts = _texts(self[:_SHOWN])
+        more = f"{len(self) - _SHOWN:,} more rows" if len(self) > _SHOWN else ""
+        return frame_card(
+            str(self.attrs.get(_TITLE, "")),
+            texts.set_index(texts.columns[0]) if len(texts.columns) else texts,
+            [more, str(self.attrs.get(_NOTE, ""))],
+            numbers=[name for name in texts if _is_number(self, name)],
+        )
+
+
+def table_lines(table: pd.DataFrame, numbers: Sequence[str] = ()) -> list[str]:
+    """A heading and one line per row, at most 100 characters wide where texts can be cut.
+
+    The columns called `numbers` hold numbers with signs or units, and are never cut.
+    """
+    texts = _texts(table[:_SHOWN])
+    right = [name in numbers or _is_number(table, name) for name in texts]
+    rows = [list(map(str, texts.columns)), *texts.astype(str).to_numpy().tolist()]
+    widths = _fitting([max(map(len, cells)) for cells in zip(*rows, strict=True)], right)
+    lines = [
+        _BETWEEN.join(
+            cell.rjust(width) if number else cut(cell, width).ljust(width)
+            for cell, width, number in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+    return [*lines, f"... and {len(table) - _SHOWN:,} more rows"] if len(table) > _SHOWN else lines
+
+
+def _fitting(widths: list[int], right: list[bool]) -> list[int]:
+    """Widths of columns such that they fit: the widest text gives way first."""
+    widths = list(widths)
+    over = sum(widths) + len(_BETWEEN) * (len(widths) - 1) - WIDTH
+    while over > 0:
+        texts = [i for i, number in enumerate(right) if not number and widths[i] > _LEAST]
+        if not texts:
+            break
+        widest = max(texts, key=lambda i: widths[i])
+        widths[widest] -= 1
+        over -= 1
+    return widths
+
+
+def _texts(table: pd.DataFrame) -> pd.DataFrame:
+    """Cells as texts; an index with a name is the first column."""
+    plain = pd.DataFrame(table)
+    if plain.index.name is not None:
+        plain = plain.reset_index()
+    return pd.DataFrame({name: [_text(cell) for cell in plain[name]] for name in plain})
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, float):
+        return _number(cell)
+    if isinstance(cell, pd.Timestamp):
+        return f"{cell:%Y-%m-%d}" if cell == cell.normalize() else f"{cell:%Y-%m-%d %H:%M}"
+    if isinstance(cell, list | tuple):
+        return ", ".join(map(str, cell))
+    return "" if cell is None or cell is pd.NaT else one_line(str(cell))
+
+
+def _number(value: float) -> str:
+    """Four digits after the point, more only where these would be zeros.
+
+    Examples
+    --------
+    >>> [_number(value) for value in (0.25, 12.3456, 0.000123, 1200.0, float("nan"))]
+    ['0.2500', '12.35', '0.00012', '1200', '']
+    """
+    if value != value:
+        return ""
+    if 1e-3 <= abs(value) < 1.0:
+        return f"{value:.4f}"
+    return f"{value:.4g}" if abs(value) >= 1.0 else f"{value:.2g}"
+
+
+def _is_number(table: pd.DataFrame, name: Any) -> bool:
+    values = table.get(name, table.index)
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
