@@ -408,6 +408,33 @@ def test_values_outside_of_the_documents_get_a_warning(model, frame):
         effects.predict(at={"year": [2000, 2050]})
 
 
+def test_curves_stay_where_a_level_has_documents(model, frame):
+    late = frame["party"].where(frame["year"] >= 2005, "left")  # the others begin in 2005
+    effects = model.estimate_effects("~ party * s(year, df=3)", frame.assign(party=late))
+    table = effects.predict("year", "party", n_points=30)
+    ends = table.groupby("party")["year"].agg(["min", "max"])
+    own = frame["year"].groupby(late).agg(["min", "max"])
+    assert (ends["min"] >= own["min"]).all()
+    assert (ends["max"] <= own["max"]).all()
+    assert ends.loc["left", "min"] == 1990
+    one = effects.predict("year", at={"party": "right"}, n_points=30)
+    same = table[table["party"] == "right"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(one[same.columns], same, check_frame_type=False)
+    asked = effects.predict(at={"party": "right", "year": [2004, 2010]})  # stays as it is
+    assert asked["year"].unique().tolist() == [2004, 2010]
+
+
+def test_impossible_shares_get_a_warning(model, frame):
+    late = frame["party"].where(frame["year"] >= 2005, "left")
+    effects = model.estimate_effects("~ party * s(year, df=3)", frame.assign(party=late))
+    with pytest.warns(
+        UserWarning, match=r"expected shares .* impossible: .* Use \+ in place of \*"
+    ):
+        effects.predict("party")
+    with pytest.warns(UserWarning, match="differences of shares .* impossible"):
+        effects.marginal_effects("party")
+
+
 def test_a_level_with_one_document_has_no_robust_error(model, frame):
     odd = frame.assign(party=frame["party"].where(frame.index > 0, "other"))
     with pytest.warns(UserWarning, match=r"'party\[T.other\]' rest on a single document"):

@@ -1,6 +1,6 @@
 """Rows of a regression at settings of some columns, averaged over the documents' other columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,26 @@ def default_values(design: Design, name: str, n_points: int) -> pd.Series:
     if len(distinct) <= 2:
         return pd.Series(distinct)
     return pd.Series(np.linspace(distinct[0], distinct[-1], n_points))
+
+
+def where_documents_are(
+    design: Design, settings: pd.DataFrame, varied: Sequence[str]
+) -> pd.DataFrame:
+    """Settings without steps along numbers where no documents with the same levels are.
+
+    A curve that differs between levels (`party * s(date)`) means nothing where a level has no documents.
+    """
+    groups = [name for name in settings if design.levels(name) is not None]
+    smooth = [name for name in varied if design.levels(name) is None]
+    if not groups or not smooth:
+        return settings
+    there = np.ones(len(settings), dtype=bool)
+    for name in smooth:
+        own = design.frame.groupby(groups, observed=True)[name].agg(["min", "max"])
+        ends = settings[groups].astype(object).join(own, on=groups)
+        inside = settings[name].between(ends["min"], ends["max"])
+        there &= (inside | ends["min"].isna()).to_numpy()
+    return settings[there].reset_index(drop=True)
 
 
 def repeated(fixed: Mapping[str, pd.Series], n: int) -> dict[str, pd.Series]:

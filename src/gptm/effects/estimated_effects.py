@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,24 @@ from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm._basics.validation import check_level, check_number
+from gptm._basics.warnings import warn
 from gptm.effects import effect_tables
-from gptm.effects.average_design import average_changes, average_rows, default_values, repeated
+from gptm.effects.average_design import (
+    average_changes,
+    average_rows,
+    default_values,
+    repeated,
+    where_documents_are,
+)
 from gptm.effects.formula_design import Design
 from gptm.effects.share_regression import Estimate, Pooled
 from gptm.fitted import Fitted
 from gptm.tables import named_topics
+from gptm.views.shown_table import ShownTable, table_lines
 
 _SHOWN = 40  # rows of the table that are printed
 _MOST_SETTINGS = 10_000
+_IMPOSSIBLE = 0.25  # how far an expected share may be outside of 0 to 1 before a warning says so
 _RESULTS = {"std_error"} | set(effect_tables.RESULTS)  # names of a table's own columns
 
 
@@ -87,7 +95,8 @@ class EstimatedEffects:
             category. Several columns are crossed. Not needed if the formula reads one column only.
         at : dict, optional
             Values of columns to set, one or several each, such as `{"party": "Whig", "year": [1840, 1850]}`. They are
-            crossed with each other and with `columns`.
+            crossed with each other and with `columns`. Steps along a number or date stay where documents with the
+            same levels are.
         versus : dict, optional
             One value of some columns to compare with, such as `{"party": "Whig"}`. All shares are then differences
             from the same setting with these values.
@@ -108,6 +117,10 @@ class EstimatedEffects:
         if versus is not None:
             A = A - average_rows(self.design, self._replaced(settings, versus))
         found = self.pooled.combine(A)
+        if versus is None:
+            self._warn_impossible(found.mean, 0.0, "expected shares")
+        else:
+            self._warn_impossible(found.mean, -1.0, "differences of shares")
         low, high = found.band(level)
         shown = {
             f"{name}_at" if name in _RESULTS else name: self.design.shown(name, settings[name])
@@ -149,13 +162,27 @@ class EstimatedEffects:
                 continue
             changes, A = average_changes(self.design, name, fixed)
             label = pd.DataFrame({"column": name, "change": changes})
-            tables.append(self._coefficients(label, self.pooled.combine(A), level))
+            found = self.pooled.combine(A)
+            if self.design.levels(name) is not None and len(A):
+                self._warn_impossible(found.mean, -1.0, "differences of shares")
+            tables.append(self._coefficients(label, found, level))
         if not tables:
             raise InputError(
                 f"the formula {self.formula!r} reads no column whose effect could be averaged."
             )
         table = pd.concat(tables, ignore_index=True)
-        return table.sort_values("topic", kind="stable", key=self._places).reset_index(drop=True)
+        table = table.sort_values("topic", kind="stable", key=self._places).reset_index(drop=True)
+        return ShownTable.of(table, f"Average marginal effects, {100 * level:g} % bands")
+
+    def _warn_impossible(self, values: Array, lowest: float, what: str) -> None:
+        """A warning if shares, or differences of shares, are far outside of `lowest` to 1."""
+        low, high = float(np.min(values)), float(np.max(values))
+        if low < lowest - _IMPOSSIBLE or high > 1.0 + _IMPOSSIBLE:
+            warn(
+                f"{what} from {100 * low:.0f} % to {100 * high:.0f} % are impossible: the formula "
+                f"{self.formula!r} is asked about values that no documents have together. Use + in place of *, a "
+                "smaller df in s(), or values that documents have.",
+            )
 
     # Settings
 
@@ -188,9 +215,12 @@ class EstimatedEffects:
         grids = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij")
         positions = [grid.ravel() for grid in grids]
         picked = zip(values.items(), positions, strict=True)
-        return pd.DataFrame(
+        settings = pd.DataFrame(
             {name: some.iloc[rows].reset_index(drop=True) for (name, some), rows in picked},
             index=range(int(np.prod(sizes))),
+        )
+        return where_documents_are(
+            self.design, settings, [name for name in names if name not in at]
         )
 
     def _fixed(self, values: Mapping[str, Any], argument: str) -> dict[str, pd.Series]:
@@ -240,7 +270,8 @@ class EstimatedEffects:
             table = pd.DataFrame({"topic": topic}, index=rows.index)
             numbers = {name: of_topics[:, place] for name, of_topics in values.items()}
             tables.append(pd.concat([table, rows], axis=1).assign(**numbers))
-        return named_topics(pd.concat(tables, ignore_index=True), self.fitted)
+        table = named_topics(pd.concat(tables, ignore_index=True), self.fitted)
+        return ShownTable.of(table, self.title)
 
     def _places(self, topics: pd.Series) -> pd.Series:
         return topics.map({topic: place for place, topic in enumerate(self.topics)})
@@ -256,14 +287,12 @@ class EstimatedEffects:
 
     def __repr__(self) -> str:
         table = self.table
-        text = table.head(_SHOWN).to_string(index=False, float_format=lambda x: f"{x:.4g}")
-        more = f"... {len(table) - _SHOWN} more rows in table" if len(table) > _SHOWN else ""
-        return "\n".join(filter(None, [self.title, self.note, text, more]))
+        more = [f"... {len(table) - _SHOWN} more rows in table"] if len(table) > _SHOWN else []
+        lines = [self.title, *([self.note] if self.note else [])]
+        return "\n".join([*lines, *table_lines(table.head(_SHOWN)), *more])
 
     def _repr_html_(self) -> str:
-        above = "".join(f"<p>{escape(text)}</p>" for text in (self.title, self.note) if text)
-        table = self.table.to_html(index=False, max_rows=_SHOWN, float_format=lambda x: f"{x:.4g}")
-        return above + table
+        return ShownTable.of(self.table, self.title, self.note)._repr_html_()
 
 
 def _listed(value: Any) -> list[Any]:
