@@ -233,3 +233,13 @@ def test_topics_with_the_same_words_and_loaded_models(tmp_path):
     model.save(tmp_path / "m.gptm")
     found = gptm.word_intrusion(gptm.load(tmp_path / "m.gptm"), n_words=4)
     assert len(found.sheet) == 2
+
+
+def test_a_sheet_prints_its_questions_and_not_its_answers():
+    X = np.kron(np.eye(3), np.ones((5, 6))) * 5
+    model = CTM(3, random_state=0, max_iter=20).fit(X)
+    sheet = gptm.word_intrusion(model, feature_names=[f"word{i}" for i in range(18)])
+    lines = repr(sheet).splitlines()
+    assert lines[0] == "3 questions: which option does not belong? .key has the answers"
+    assert lines[1].split() == list(sheet.sheet)
+    assert "intruder" not in repr(sheet)

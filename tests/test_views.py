@@ -16,6 +16,7 @@ import gptm
 from gptm import CTM, GPTM, Corpus, load
 from gptm import kernels as k
 from gptm.views.html_card import Bar, card, html_table
+from gptm.views.shown_table import ShownTable
 from gptm.views.text_lines import WIDTH, aligned, cut_list, percent
 
 EVIL = "<script>alert('x')</script> & \"co\""
@@ -154,6 +155,93 @@ def test_effects_are_a_table_with_bands(model):
     )
     assert "<table" in table[["topic", "contrast"]]._repr_html_()
     assert isinstance(table.groupby("topic")["share"].sum(), pd.Series)
+
+
+def test_effects_print_within_100_columns(model):
+    table = model.effects("party", level=0.8)
+    lines = repr(table).splitlines()
+    assert lines[0] == "Effects of party, 80 % bands"
+    assert lines[1].split() == ["topic", "party", "contrast", "share"]
+    row = table.iloc[0]
+    share = f"{100 * row['share']:.1f} % [{100 * row['share_low']:.1f}, "
+    assert share in lines[2]
+    assert len(lines) == 2 + len(table)
+    assert max(map(len, lines)) <= WIDTH
+    assert "contrast" not in repr(table[["topic", "share"]])
+    many = model.effects("party", at=["left"] * 50)
+    assert repr(many).endswith("... and 60 more rows")
+
+
+def test_all_columns_of_a_table_are_printed():
+    table = ShownTable.of(
+        pd.DataFrame(
+            {
+                "topic": [0, 12],
+                "name": ["x" * 80, EVIL],
+                "text": ["y" * 300, "a\nb"],
+                "share": [0.123456, 1e-5],
+                "when": pd.to_datetime(["2020-01-02 00:00", "2020-01-02 03:04"]),
+                "of": [[1, 2], None],
+                "p": [np.nan, 12.3456],
+            }
+        ),
+        EVIL,
+        "a note",
+    )
+    heading, first, second = repr(table).splitlines()
+    assert heading.split() == ["topic", "name", "text", "share", "when", "of", "p"]
+    assert len(first) <= WIDTH
+    for cell in ("0.1235", "2020-01-02 ", "1, 2", "xxx…", "yyy…"):
+        assert cell in first
+    for cell in ("12", "1e-05", "2020-01-02 03:04", "a b", "12.35"):
+        assert cell in second
+    text = assert_safe(table._repr_html_())
+    assert "a note" in text
+    assert EVIL in text
+    assert type(table[["topic"]]) is pd.DataFrame
+    assert "more rows" not in repr(table)
+    assert repr(ShownTable({"x": range(100)})).endswith("\n... and 40 more rows")
+    assert "40 more rows" in ShownTable({"x": range(100)})._repr_html_()
+    assert repr(ShownTable()) == ""
+
+
+def test_tables_of_a_model_print_within_100_columns(model, corpus):
+    named = model.name_topics({0: "a name that is long, " * 4})
+    estimated = named.estimate_effects("~ party", corpus)
+    tables = [
+        named.variance_explained(),
+        named.representative_documents(),
+        named.topic_hierarchy(),
+        estimated.marginal_effects(),
+        estimated.predict("party"),
+        estimated,
+        gptm.word_intrusion(model, feature_names=corpus.vocabulary),
+    ]
+    for table in tables:
+        assert max(map(len, repr(table).splitlines()[1:])) <= WIDTH, type(table)
+        assert " ... " not in repr(table)
+
+
+def test_representative_documents_of_all_topics(model):
+    table = model.representative_documents(n=3)
+    assert table["topic"].tolist() == [0, 0, 0, 1, 1, 1]
+    one = model.representative_documents(1, 3)
+    assert table["text"].tolist()[3:] == one["text"].tolist()
+    assert table["share"].tolist()[3:] == one["share"].tolist()
+    named = model.name_topics({1: "war"}).representative_documents(n=1)
+    assert named["topic_name"].tolist() == ["", "war"]
+
+
+def test_the_documents_in_a_model_file(model, corpus, tmp_path):
+    path = tmp_path / "m.gptm"
+    model.save(path)
+    with pytest.raises(ValueError, match=r"(?s)without its documents\. Save it with model\.save"):
+        gptm.load_corpus(path)
+    model.save(path, corpus=corpus, texts=corpus.texts)
+    loaded = gptm.load_corpus(path)
+    assert (loaded.counts != corpus.counts).nnz == 0
+    table = load(path).representative_documents(corpus=loaded)
+    assert table["text"].tolist() == model.representative_documents()["text"].tolist()
 
 
 def test_representative_documents_have_their_texts(model, tmp_path):

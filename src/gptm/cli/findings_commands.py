@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gptm.corpus import Corpus
     from gptm.model import GPTM
 
+_TEXTS = ("words", "topic_a", "topic_b", "status", "clearest effect")  # columns, left-aligned
 Checkpoint = Annotated[
     str | None,
     typer.Option(
@@ -352,6 +353,6 @@ def _show(session: Session, table: Any, text: Any, output: str | None, data: Any
     if write_table(session, table, output):
         return
     names = [str(name) for name in text]
-    numbers = [name for name in names if name not in ("words", "topic_a", "topic_b", "status")]
+    numbers = [name for name in names if name not in _TEXTS]
     rows = text.astype(str).to_numpy().tolist()
     session.answer(table if data is None else data, lambda: print_table(rows, names, numbers))

@@ -18,12 +18,13 @@ from gptm.corpus import Corpus
 from gptm.model import GPTM
 from gptm.selection.alignment import topic_labels_of
 from gptm.tables import word_names
+from gptm.views.shown_table import table_lines
 
 OPTION = "option_"  # then a number from 1
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class IntrusionSheet:
     """Questions for human coders, and the answers apart from them.
 
@@ -64,6 +65,12 @@ class IntrusionSheet:
         self.sheet.map(_harmless).to_csv(target, index=False, encoding="utf-8-sig")
         self.key.map(_harmless).to_csv(answers, index=False, encoding="utf-8-sig")
         return target, answers
+
+    def __repr__(self) -> str:
+        """What the coders see, not the answers."""
+        n = len(self.sheet)
+        first = f"{n:,} question{'s' if n != 1 else ''}: which option does not belong? .key has the answers"
+        return "\n".join([first, *table_lines(self.sheet)])
 
 
 def _harmless(cell: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,11 @@ from gptm.findings.pooling import PooledFits, pool
 from gptm.findings.stability_runs import RESAMPLE, SEED, TOPICS, Run
 from gptm.findings.term_effects import TermSettings
 from gptm.selection.resumable import Row
+from gptm.views.frame_view import frame_card
+from gptm.views.shown_table import table_lines
 
 _KINDS = {SEED: "back_seeds", TOPICS: "back_topics", RESAMPLE: "back_resamples"}
+_WORDS, _CLEAREST = "words", "clearest effect"  # columns of texts in what is printed
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -194,7 +197,8 @@ class Stability:
             (RESAMPLE, "resamples"),
         ]
         kinds = [run.kind for run in self.runs_done]
-        parts = [f"{kinds.count(kind)} {name}" for kind, name in counts if kind in kinds]
+        numbers = [(kinds.count(kind), name) for kind, name in counts if kind in kinds]
+        parts = [f"{n} {name if n > 1 else _single(name)}" for n, name in numbers]
         return f"{len(self.topics)} topics in {len(self.rows)} refits: {', '.join(parts)}"
 
     @property
@@ -215,26 +219,42 @@ class Stability:
     def printed(self) -> pd.DataFrame:
         """The table as texts."""
         table = self.table
-        text = pd.DataFrame({"words": table["words"]}, index=table.index)
+        text = pd.DataFrame({_WORDS: table["words"]}, index=table.index)
         for name in ["share", *[n for n in table if n.startswith("back")]]:
-            text[name] = [f"{100 * value:.0f} %" for value in table[name]]
-        for name in ("overlap", "overlap_lowest"):
-            text[name] = [f"{value:.2f}" for value in table[name]]
+            text[name.removeprefix("back_")] = [f"{100 * value:.0f} %" for value in table[name]]
+        text["overlap"] = [f"{value:.2f}" for value in table["overlap"]]
         if "at" in table:
-            text["clearest effect"] = [
-                f"{row.at}: {100 * row.effect:+.1f} [{100 * row.low:.1f}, {100 * row.high:.1f}]"
-                for row in table[["at", "effect", "low", "high"]].itertuples(name="Effect")
+            text[_CLEAREST] = table["at"]
+            text["effect"] = [
+                f"{100 * row.effect:+.1f} [{100 * row.low:+.1f}, {100 * row.high:+.1f}]"
+                for row in table[["effect", "low", "high"]].itertuples(name="Effect")
             ]
-            text["same sign"] = [f"{100 * value:.0f} %" for value in table["same_sign"]]
+            text["same sign"] = [
+                "" if np.isnan(value) else f"{100 * value:.0f} %" for value in table["same_sign"]
+            ]
         return text
 
     def __repr__(self) -> str:
-        text = self.printed().to_string()
-        return "\n".join(filter(None, [self.title, self.note, text, self.conclusion]))
+        """Topics, and below them their effects, each within 100 columns."""
+        table = self.printed()
+        effects = [name for name in (_CLEAREST, "effect", "same sign") if name in table]
+        parts = [table.drop(columns=effects), *([table[effects]] if effects else [])]
+        tables = [
+            table_lines(part, [name for name in part if name not in (_WORDS, _CLEAREST)])
+            for part in parts
+        ]
+        if effects:
+            tables.insert(1, ["effects, in percentage points of the share:"])
+        above = [self.title, *([self.note] if self.note else [])]
+        return "\n".join([*above, *chain.from_iterable(tables), self.conclusion])
 
     def _repr_html_(self) -> str:
-        before = "".join(f"<p>{escape(t)}</p>" for t in (self.title, self.note) if t)
-        return f"{before}{self.printed().to_html()}<p>{escape(self.conclusion)}</p>"
+        return frame_card(self.title, self.printed(), [self.note, self.conclusion])
+
+
+def _single(name: str) -> str:
+    """Of "other seeds", "other seed"."""
+    return name.replace("numbers", "number") if "numbers" in name else name.removesuffix("s")
 
 
 def _mean(values: Array) -> Array:

@@ -65,7 +65,7 @@ def plot_stability(stability: RefitTopics, *, ax: Any = None) -> Any:
             f"{type(stability).__name__}."
         )
     table = stability.table.sort_values(["back", "overlap"], kind="stable")
-    height = 1.6 + 0.34 * len(table)
+    height = 1.8 + 0.34 * len(table)
     if ax is None and "at" in table:
         ax, effects = side_by_side((10.5, height), (3, 2))
         _draw_effects(effects, stability, table)
@@ -104,7 +104,7 @@ def _draw_overlaps(ax: Any, stability: RefitTopics, table: pd.DataFrame) -> None
         )
     ax.set_xlabel("overlap with the most similar topic of each refit")
     tidy(ax, "x")
-    ax.legend(frameon=False, fontsize=SMALL, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4)
+    ax.legend(frameon=False, fontsize=SMALL, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
 
 
 def _draw_effects(ax: Any, stability: RefitTopics, table: pd.DataFrame) -> None:

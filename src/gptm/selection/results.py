@@ -238,7 +238,8 @@ class ComponentSearch(_Result):
     def _printed(self) -> tuple[pd.DataFrame, str]:
         table, best, lowest = self.table, self.best, self.lowest
         changes = written_changes(table)
-        text = as_text(table.drop(columns=[f"change{ERROR}"])).assign(**changes)
+        aside = [f"change{ERROR}", "std", "iterations", "converged"]  # which are in the table
+        text = as_text(table.drop(columns=aside, errors="ignore")).assign(**changes)
         for column in ("best", "lowest"):
             text[column] = np.where(table[column], "*", "")
         conclusion = f"lowest perplexity: {lowest} topics"
