@@ -131,6 +131,8 @@ COMMANDS = [
     "align",
     "intrusion",
     "score-intrusion",
+    "documents",
+    "tree",
 ]
 
 
@@ -232,9 +234,12 @@ def test_fit_says_how_to_go_on_with_the_same_options(csv, tmp_path):
     given = ["--text", "body", "-k", "matern(date)", "--column", "source=ignore"]
     result = ok("fit", csv, "-t", 2, *given, "-o", target)
     again = f"{csv} --text body --column source=ignore --kernel 'matern(date)'"
-    assert f"  gptm evaluate {again} --topics 2  # does" in result.stderr
-    assert f"  gptm search {again}  # how" in result.stderr
-    assert f"gptm report '{target}' -o report.html" in result.stderr
+    assert f"  does the side information help?  gptm evaluate {again} --topics 2\n" in result.stderr
+    assert f"  how many topics?                 gptm search {again}\n" in result.stderr
+    assert f"gptm report '{target}' -o report.html\n" in result.stderr
+    without = ok("fit", csv, "-t", 2, "-k", "none", "--max-iter", 5, "-o", target).stderr
+    assert "gptm search" in without
+    assert "gptm evaluate" not in without
 
 
 def test_fit_tells_when_em_has_converged(csv, tmp_path):
@@ -363,6 +368,14 @@ def test_topics_go_by_their_names(csv, tmp_path):
     assert {row["topic"] for row in both} == {0, 1}
     text = failing(1, "effects", path, "--topic", "leaf")
     assert "error: --topic must be a number from 0 to 1, or called 'bean'; got 'leaf'" in text
+
+
+def test_columns_that_auto_does_not_use_have_lines_of_their_own(tmp_path):
+    frame = make_frame().assign(likes=range(60), row=range(60), lang="en")
+    frame.to_csv(tmp_path / "tweets.csv", index=False)
+    text = ok("fit", tmp_path / "tweets.csv", "-t", 2, "-o", tmp_path / "m.gptm").stderr
+    assert "\n  'lang' (constant)\n" in text
+    assert "\nFor all usable columns pass --kernel 'auto+'.\n" in text
 
 
 def test_auto_is_announced_in_one_line(csv, tmp_path):
@@ -762,6 +775,36 @@ def test_topics_by_other_words_and_into_a_file(fitted, tmp_path):
     path = tmp_path / "topics.csv"
     assert ok("topics", fitted[0], "-o", path).stdout == ""
     assert list(pd.read_csv(path)["topic"]) == [0, 1]
+
+
+def test_documents_of_topics(fitted, csv, tmp_path):
+    path, _ = fitted
+    corpus = gptm.load_corpus(path)
+    expected = gptm.load(path).representative_documents(n=2, corpus=corpus, text_length=300)
+    rows = json.loads(ok("documents", path, "-n", 2, "--json").stdout)
+    assert [row["position"] for row in rows] == expected["position"].tolist()
+    assert [row["text"] for row in rows] == expected["text"].tolist()
+    text = ok("documents", path, "--topic", 1, "-n", 1, "--text-length", 20).stdout
+    assert text.startswith("topic 1, ")
+    assert expected["text"][2][:20].split()[0] in text
+    assert max(map(len, ok("documents", path).stdout.splitlines())) <= 100
+    ok("documents", path, "-o", tmp_path / "typical.csv")
+    assert len(pd.read_csv(tmp_path / "typical.csv")) == 6
+    plain = tmp_path / "plain.gptm"
+    ok("fit", csv, "-t", 2, "--max-iter", 5, "--no-corpus", "-o", plain)
+    assert "holds no texts: fit it without --no-text" in ok("documents", plain).stderr
+
+
+def test_the_tree_of_topics(fitted, tmp_path):
+    path, _ = fitted
+    (row,) = json.loads(ok("tree", path, "--json").stdout)
+    table = gptm.load(path).topic_hierarchy()
+    assert (row["left"], row["right"], row["topics_left"]) == ("0", "1", 1)
+    assert row["distance"] == table["distance"].iloc[0]
+    assert "100.0%" in ok("tree", path).stdout
+    ok("tree", path, "--plot", tmp_path / "tree.png", "-o", tmp_path / "tree.csv")
+    assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+    assert pd.read_csv(tmp_path / "tree.csv")["words"].tolist() == table["words"].tolist()
 
 
 def test_info(fitted):

@@ -209,7 +209,7 @@ NO_ARGUMENT = {  # options that stand for no argument of the library, or for one
     *("--by", "--words", "--to", "--no-text", "--text-length", "--no-corpus", "--observed"),
     *("--effects", "--plot", "--shuffles", "--key", "--of", "--size"),
     *("--no-checkpoint", "--restart", "--overwrite", "--auto", "--name", "--by-share"),
-    *("--new", "--marginal", "--block-documents"),
+    *("--new", "--marginal", "--block-documents", "--documents"),
 }
 ANYTHING = {"--title", "--name"}  # no value of these is wrong
 BAD = {
@@ -227,6 +227,7 @@ BAD = {
     "--column": ["date", "dat=date", "date=time", "date=date:%Q"],
     "--coregionalization": ["none"],
     "--data": ["{missing}/data"],
+    "--documents": ["0"],
     "--effects": ["{missing}/out.csv"],
     "--encoding": ["klingon"],
     "--folds": ["1", "1000"],

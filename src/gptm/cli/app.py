@@ -17,6 +17,7 @@ from gptm.cli import estimate_command as estimate
 from gptm.cli import findings_commands as findings
 from gptm.cli import fit_command as fit
 from gptm.cli import model_commands as ask
+from gptm.cli import reading_commands as reading
 from gptm.cli import report_command as report
 from gptm.cli import score_commands as score
 from gptm.cli import surgery_commands as surgery
@@ -158,6 +159,8 @@ def _parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> 
 _add("corpus", corpus.corpus)
 _add("fit", fit.fit)
 _add("topics", ask.topics)
+_add("documents", reading.documents)
+_add("tree", reading.tree)
 _add("transform", documents.transform)
 _add("evaluate", score.evaluate)
 _add("effects", effects.effects)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gptm.model import GPTM
 
 _KEEPING, _WORK, _CLUSTER = "Model file", "Checkpoint", "Several machines"
-_STEP = 60  # characters of a command, beyond which its explanation is not aligned with the others
 
 
 def fit(
@@ -247,19 +246,28 @@ def _conclude(
     if target == "-":
         return
     session.say(f"\n{'the model so far is' if interrupted else 'model'} saved in {target}")
-    path = shlex.quote(target)
-    steps = {
-        f"gptm report {path} -o report.html": "a page to look at",
-        f"gptm transform {path} NEW.csv": "topics of other documents",
-        f"gptm evaluate {again} --topics {model.n_components}": "does the side information help?",
-        f"gptm search {again}": "how many topics?",
-    }
     session.say("what to try next:")
-    width = min(_STEP, max(map(len, steps)))
-    for command, purpose in steps.items():
-        session.say(f"  {command:<{width}}  # {purpose}")
+    steps = _next_steps(model, shlex.quote(target), again)
+    width = max(map(len, steps))
+    for purpose, command in steps.items():
+        session.say(f"  {purpose:<{width}}  {command}")
     if session.json:
         session.answer(summary(model, reading, target, state), lambda: None)
+
+
+def _next_steps(model: "GPTM", path: str, again: str) -> dict[str, str]:
+    """Commands by what they are for."""
+    steps = {
+        "a page to look at": f"gptm report {path} -o report.html",
+        "texts of each topic": f"gptm documents {path}",
+        "topics of other documents": f"gptm transform {path} NEW.csv",
+        "do these topics come back?": f"gptm stability {path}",
+        "how many topics?": f"gptm search {again}",
+    }
+    if model.kernel_ is not None:
+        evaluate = f"gptm evaluate {again} --topics {model.n_components}"
+        steps["does the side information help?"] = evaluate
+    return steps
 
 
 def chain_sentence(table: Any) -> str:

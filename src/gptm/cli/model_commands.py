@@ -8,7 +8,7 @@ from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
 from gptm.cli.read_documents import check_table, model_file, write_table
 from gptm.cli.session import Session, UsageError
-from gptm.cli.text_tables import topic_rows
+from gptm.cli.text_tables import readable, topic_rows
 
 
 def topics(
@@ -75,7 +75,8 @@ def info(session: Session, model: o.Model) -> None:
 
 def _print_facts(facts: dict[str, Any]) -> None:
     nested = ("parameters", "written_by")
-    rows = [(name, _fact(value)) for name, value in facts.items() if name not in nested]
+    short = facts | {"kernel": None if facts["kernel"] is None else readable(facts["kernel"])}
+    rows = [(name, _fact(value)) for name, value in short.items() if name not in nested]
     for name in nested:
         rows.append((name, ", ".join(f"{key}={value}" for key, value in facts[name].items())))
     print_table(rows, ("", ""))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gptm._basics.errors import Message
 from gptm._basics.terminal import printable, printable_json
-from gptm.cli.argument_options import in_options
+from gptm.cli.argument_options import in_options, lines_in_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -157,15 +157,18 @@ def _described(error: Exception) -> str:
 
 @contextmanager
 def _library_talk(session: Session) -> Iterator[None]:
-    """Print warnings and log messages of the library as single lines on standard error."""
+    """Print warnings and log messages of the library on standard error, warnings as single lines."""
 
     def show(message: Warning | str, *args: Any, **keywords: Any) -> None:
         session.warn(message)
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            message = record.msg if isinstance(record.msg, Message) else record.getMessage()
-            session.say(f"note: {in_options(message)}")
+            message: object = record.msg
+            if isinstance(message, Message):  # perhaps of several lines, which stay
+                session.say(f"note: {lines_in_options(message)}")
+            else:
+                session.say(f"note: {in_options(record.getMessage())}")
 
     logger, handler = logging.getLogger("gptm"), Notes()
     propagate = logger.propagate
