@@ -243,6 +243,7 @@ DOUBTFUL = {
     "some row numbers": ("index", np.sort(R.choice(10**4, M, replace=False)), "numbers of docu"),
     "keys": ("tweet_id", [7, 7, *R.integers(10**17, 10**18, M - 2)], "keys"),
     "keys that repeat at times": ("conversationId", R.integers(0, M, M), "keys"),
+    "flags": ("is_retweet", R.integers(0, 2, M).astype(bool), "a flag of the platform"),
     "likes": ("likes", R.poisson(3, M), "engagement counts"),
     "likes, as an API calls them": ("public_metrics.like_count", R.poisson(3, M), "engagement"),
     "retweets": ("retweetCount", R.poisson(3, M), "engagement counts"),

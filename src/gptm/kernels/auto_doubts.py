@@ -35,6 +35,8 @@ _ENGAGEMENT = {f"{word}s" for word in _RESPONSES} | {
     *("replies", "statuses", "following", "followees", "karma", "ups", "downs", "engagement"),
 }
 
+_FLAGS = {"retweet", "retweeted", "quote", "quoted", "reply", "repost", "favorited", "truncated"}
+
 
 def doubt_about(values: pd.Series, kind: str) -> str:
     """Why a usable column is not taken without being asked for; empty where it is."""
@@ -53,6 +55,8 @@ def _doubt_about_groups(name: str, values: pd.Series) -> str:
     counts = Counter(level for level in level_names(values) if level is not None)
     if "split" in _words(name) and {level.lower() for level in counts} <= _SPLITS:
         return "how the documents were split"
+    if len(counts) <= 2 and {*_words(name)} & _FLAGS:
+        return "a flag of the platform, which follows from the text"
     level, n = counts.most_common(1)[0]
     share = n / sum(counts.values())
     return f"{level!r} for {share:.1%} of the documents" if share >= _MOST_ALIKE else ""
