@@ -86,9 +86,13 @@ test-python:
 	$(OTHER)/bin/python -m pip install --quiet --upgrade --editable ".[dev]"
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OTHER)/numba $(OTHER)/bin/python -m pytest $(TESTS)
 
-.PHONY: fuzz-files
+.PHONY: fuzz-files fuzz-readers
 
 # Model files with flipped bytes and changed values: each must load with the same answer, or end in a helpful error.
 TRIALS ?= 10000
 fuzz-files: $(READY)
 	$(BIN)/python tests/fuzz_files.py --trials $(TRIALS)
+
+# Tables, counts and packed files with damaged bytes: each must end in a corpus, or in a helpful error.
+fuzz-readers: $(READY)
+	$(BIN)/python tests/fuzz_readers.py $(TRIALS)

@@ -146,9 +146,14 @@ def column(draw, name, D):
     elif form == "array" and kind == "t":
         with np.errstate(all="ignore"):
             values = np.array(values, dtype=draw(st.sampled_from([float, np.float32])))
-    elif form == "category" and kind == "c" and not any((x or "") >= "\ud800" for x in values):
+    elif form == "category" and kind == "c" and not any(map(_is_broken, values)):
         values = pd.Categorical(values)
     return values
+
+
+def _is_broken(cell):
+    """Whether pandas refuses a text: half of a character is in it."""
+    return any("\ud800" <= character <= "\udfff" for character in cell or "")
 
 
 def links(D):

@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 import gptm.files as files
 from gptm import Corpus
 from gptm.cli.app import app
+from gptm.corpus import dates
 from gptm.corpus.cells import is_missing
 from gptm.corpus.words import Words
 from gptm.files.parquet import import_parquet
@@ -469,6 +470,26 @@ def test_dates_in_many_forms(tmp_path, form):
     dates = reading.corpus.metadata["when"]
     assert dates.dt.year.tolist()[:2] == [2012, 1999]
     assert all(date.month == 9 for date, cell in zip(dates, cells, strict=True) if "Sep" in cell)
+
+
+def test_forms_that_are_not_tried_fit_nothing():
+    """A form is tried only where the cells have its marks."""
+    day = datetime(2012, 9, 17, 22, 59)
+    texts = [day.strftime(form) for form in dates._FORMS if form != dates.ISO]
+    texts += [
+        "2012-09-17T22:59Z",
+        "2012-Q3",
+        "17th September 2012",
+        "1999",
+        "12",
+        "soon",
+        "9 / 17 / 2012",
+    ]
+    for text in texts:
+        cells = np.array([text, text.upper()], dtype=object)
+        fitting = [form for form in dates._FORMS if dates._fits(cells, form).any()]
+        assert set(fitting) <= set(dates._possible(cells)), text
+    assert dates._possible(np.array(["12", "soon"], dtype=object)) == [dates.ISO, "%B %Y", "%b %Y"]
 
 
 def test_quarters_begin_with_their_first_day(tmp_path):
@@ -951,6 +972,20 @@ def test_files_without_documents(tmp_path, content, name):
         files.read(path)
     with pytest.raises(ValueError, match="holds no documents; expected"):
         files.sniff(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("t.txt", b"\n\n", "Expected words in one of them"),
+        ("t.jsonl", b'{"counts": {}}\n{"counts": {}}\n', "with a word in one of them"),
+        ("t.ldac", b"x\n", "expected one row of counts for each document"),
+    ],
+)
+def test_files_without_words_say_what_was_expected(tmp_path, name, content, expected):
+    vocabulary = ["tea"] if name == "t.ldac" else None
+    with pytest.raises(ValueError, match=expected):
+        files.read(put(tmp_path, name, content), words=PLAIN, vocabulary=vocabulary)
 
 
 def test_missing_files(tmp_path):

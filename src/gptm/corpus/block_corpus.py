@@ -25,6 +25,7 @@ from gptm.corpus.block_manifest import (
 from gptm.corpus.block_reader import read_block
 from gptm.corpus.corpus import Corpus
 from gptm.corpus.kinds import with_kinds
+from gptm.corpus.saved_words import check_value, is_texts
 from gptm.corpus.words import Words
 
 _checked: set[tuple[str, int, int]] = set()  # blocks whose checksums this process has compared
@@ -65,7 +66,10 @@ class BlockCorpus:
         self.manifest = Manifest.read(self.path)
         self.kinds = dict(self.manifest.kinds)
         settings = self.manifest.words
-        self.words = None if settings is None else Words.from_dict(settings)
+        try:
+            self.words = None if settings is None else Words.from_dict(settings)
+        except ValueError as error:
+            raise damaged(self.path / MANIFEST, str(error)) from None
         self.vocabulary = _read_vocabulary(self.path, self.manifest)
         for entry in self.manifest.blocks:
             _check_size(self.path / entry.file, entry)
@@ -113,9 +117,9 @@ class BlockCorpus:
         """The documents of one of the blocks of the folder, whichever are selected."""
         entry = self.manifest.blocks[number]
         path = self.path / entry.file
-        _check_block(path, entry)
         block = read_block(
             path,
+            checked=_check_block(path, entry),
             mark=self.manifest.vocabulary or "",
             vocabulary=self.vocabulary,
             n_words=self.manifest.n_words,
@@ -244,9 +248,11 @@ def _read_vocabulary(folder: Path, manifest: Manifest) -> np.ndarray | None:
         return None
     path = folder / VOCABULARY
     try:
-        words = np.array(parse_json(path.read_text(encoding="utf-8")), dtype=object)
+        listed = parse_json(path.read_text(encoding="utf-8"))
+        check_value("the vocabulary", listed, is_texts, "a list of words")
     except (OSError, ValueError) as error:
         raise damaged(path, str(error)) from None
+    words = np.array(listed, dtype=object)
     if vocabulary_digest(words) != manifest.vocabulary or len(words) != manifest.n_words:
         raise damaged(path, "it is the vocabulary of another corpus")
     return words
@@ -261,12 +267,13 @@ def _check_size(path: Path, entry: BlockEntry) -> None:
         raise damaged(path, f"expected {entry.bytes:,} bytes, got {size:,}")
 
 
-def _check_block(path: Path, entry: BlockEntry) -> None:
-    """Compare the checksum, once in each process."""
+def _check_block(path: Path, entry: BlockEntry) -> bool:
+    """Compare the checksum, once in each process; whether that was done before."""
     _check_size(path, entry)
     key = (os.fspath(path.resolve()), path.stat().st_mtime_ns, entry.crc32)
     if key in _checked:
-        return
+        return True
     if checksum(path) != entry.crc32:
         raise damaged(path, "its checksum is another one")
     _checked.add(key)
+    return False

@@ -11,6 +11,7 @@ import numpy as np
 
 from gptm._basics.errors import InputError
 from gptm._basics.plain_json import parse_json
+from gptm.corpus.manifest_checks import check_manifest
 
 MANIFEST, VOCABULARY, FORMAT = "corpus.json", "vocabulary.json", 1
 
@@ -57,6 +58,7 @@ class Manifest:
                 raise InputError(
                     f"{path} is of form {form!r}, and this version of gptm reads form {FORMAT}. Write the corpus again."
                 )
+            check_manifest(fields)
             fields["blocks"] = tuple(BlockEntry(**entry) for entry in fields["blocks"])
             return cls(**fields)
         except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
+from gptm._basics.errors import InputError
+from gptm.corpus.block_checks import check_offsets, check_table
 from gptm.corpus.block_files import COLUMN, COUNTS, ID, TEXT, WORDS, import_arrow
 from gptm.corpus.block_manifest import damaged
 from gptm.corpus.corpus import Corpus
@@ -19,33 +21,41 @@ from gptm.corpus.words import Words
 def read_block(
     path: Path,
     *,
+    checked: bool,
     mark: str,
     vocabulary: np.ndarray | None,
     n_words: int,
     kinds: Mapping[str, str],
     words: Words | None,
 ) -> Corpus:
-    """The documents of a block. The counts are those in the file, not copied, where they are whole."""
+    """The documents of a block. The counts are those in the file, not copied, where they are whole.
+
+    Unless the file was `checked` before, nothing in it is believed: Arrow itself does not look whether offsets are
+    within their arrays.
+    """
     pa = import_arrow()
     try:
         with pa.memory_map(os.fspath(path)) as source:
             table = pa.ipc.open_file(source).read_all()
-    except (pa.ArrowInvalid, OSError) as error:
+        _check_schema(path, table.schema, mark, kinds)
+        if not checked:
+            check_table(path, table, kinds)
+        return _to_corpus(path, table, vocabulary, n_words, kinds, words)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise damaged(path, str(error)) from None
-    _check_schema(path, table.schema, mark, kinds)
-    batch = table.combine_chunks().to_batches(max_chunksize=max(len(table), 1))
-    words_of, counts_of = (_column(pa, table, batch, name) for name in (WORDS, COUNTS))
-    counts = csr_matrix(
-        (
-            counts_of.values.to_numpy(zero_copy_only=False),
-            words_of.values.to_numpy(zero_copy_only=False),
-            words_of.offsets.to_numpy(),
-        ),
-        shape=(len(table), n_words),
-        copy=False,
-    )
-    if len(counts.indices) and not 0 <= counts.indices.min() <= counts.indices.max() < n_words:
-        raise damaged(path, f"it has words beyond the {n_words} of the vocabulary")
+
+
+def _to_corpus(
+    path: Path,
+    table: Any,
+    vocabulary: np.ndarray | None,
+    n_words: int,
+    kinds: Mapping[str, str],
+    words: Words | None,
+) -> Corpus:
+    counts = _counts(path, table, n_words)
     names = table.schema.names
     ids = table.column(ID).to_numpy(zero_copy_only=False) if ID in names else None
     frame = None
@@ -59,11 +69,30 @@ def read_block(
     return corpus
 
 
+def _counts(path: Path, table: Any, n_words: int) -> csr_matrix:
+    pa = import_arrow()
+    batch = table.combine_chunks().to_batches(max_chunksize=max(len(table), 1))
+    words_of, counts_of = (_column(pa, table, batch, name) for name in (WORDS, COUNTS))
+    check_offsets(path, words_of, counts_of)
+    counts = csr_matrix(
+        (
+            counts_of.values.to_numpy(zero_copy_only=False),
+            words_of.values.to_numpy(zero_copy_only=False),
+            words_of.offsets.to_numpy(),
+        ),
+        shape=(len(table), n_words),
+        copy=False,
+    )
+    if len(counts.indices) and not 0 <= counts.indices.min() <= counts.indices.max() < n_words:
+        raise damaged(path, f"it has words beyond the {n_words} of the vocabulary")
+    return counts
+
+
 def _check_schema(path: Path, schema: Any, mark: str, kinds: Mapping[str, str]) -> None:
     names = schema.names
     if WORDS not in names or COUNTS not in names:
         raise damaged(path, f"expected the columns {WORDS!r} and {COUNTS!r}, got {names}")
-    theirs = (schema.metadata or {}).get(b"vocabulary", b"").decode()
+    theirs = (schema.metadata or {}).get(b"vocabulary", b"").decode(errors="replace")
     if theirs != mark:
         raise damaged(path, "its words are of the vocabulary of another corpus")
     columns = [name.removeprefix(COLUMN) for name in names if name.startswith(COLUMN)]

@@ -79,6 +79,13 @@ _SOME = 0.5  # the same for a column that is worth a word, and worth the work
 _RARE = 0.02  # share of the cells left that a form must fit
 
 
+# Characters without which a form fits nothing, and forms that need names of months, of days or of halves of days.
+_MARKS = {form: frozenset(re.sub(r"%.|\s", "", form)) for form in _FORMS if form != ISO} | {
+    ISO: frozenset()
+}
+_NAMED = frozenset(form for form in _FORMS if re.search("%[aAbBp]", form))
+
+
 class Forms(NamedTuple):
     """How the dates of a column are written."""
 
@@ -177,16 +184,27 @@ def _likely(cells: np.ndarray) -> bool:
     if likely.mean() < _SOME:
         return False
     likely[:] = False
-    for form in _FORMS:
+    for form in _possible(cells):
         likely |= _fits(cells, form)
     return bool(likely.mean() >= _SOME)
+
+
+def _possible(cells: np.ndarray) -> list[str]:
+    """Forms whose marks are in the cells. The others fit none, and trying each one takes time."""
+    present = set().union(*map(str, cells))
+    named = any(map(str.isalpha, present))
+    return [form for form in _FORMS if _MARKS[form] <= present and (named or form not in _NAMED)]
 
 
 def _best(cells: np.ndarray, taken: Sequence[str]) -> str | None:
     """The form that fits most cells, of those that agree with the order of day and month so far."""
     refused = {_OTHER_ORDER[form][:5] for form in taken if form in _OTHER_ORDER}
     looked_at = _spread(cells)
-    shares = {form: _fits(looked_at, form).mean() for form in _FORMS if form[:5] not in refused}
+    shares = {
+        form: _fits(looked_at, form).mean()
+        for form in _possible(looked_at)
+        if form[:5] not in refused
+    }
     best = max(shares, key=lambda form: shares[form])  # the first of the best
     if shares[best] < _RARE:
         return None

@@ -16,10 +16,10 @@ from scipy.sparse import csr_matrix
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Value
 from gptm.corpus.cleaning import PARTS, Cleaner, checked_keep
 from gptm.corpus.phrases import Phrase, PhraseJoiner, PhraseStream
+from gptm.corpus.saved_words import check_saved_words
 from gptm.corpus.scripts import warn_of_no_blanks
 from gptm.corpus.segmenters import checked_segmenter, saved_name, segmenting
 from gptm.corpus.stop_words import (
-    are_languages,
     composed,
     guess_language,
     language_list,
@@ -204,15 +204,11 @@ class Words:
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "Words":
         """Settings that `to_dict` wrote."""
+        check_saved_words(settings)
         names = {setting.name for setting in fields(cls)}
         odd = sorted(set(settings) - names)
         if odd:
             raise ValueError(f"settings of words are {sorted(names)}; got {odd} as well.")
-        given = settings.get("stop_words")
-        if isinstance(given, str) and not are_languages(given):  # nothing is read by such settings
-            raise ValueError(
-                f"saved stop words are words or languages, never a file; got {given!r}."
-            )
         return cls(**settings)
 
     @property

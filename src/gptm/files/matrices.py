@@ -215,7 +215,9 @@ def _ldac(lines: Lines, V: int, origin: str, log: ProblemLog) -> tuple[csr_matri
 def checked_counts(counts: csr_matrix, lines: list[int], log: ProblemLog) -> csr_matrix:
     """Counts without zeros and repetitions, as whole numbers where they are."""
     if counts.shape[0] == 0:
-        raise ValueError("the file holds no documents.")
+        raise InputError(
+            f"{log.name} holds no documents; expected one row of counts for each document."
+        )
     if (
         np.iscomplexobj(counts.data)
         or not np.isfinite(counts.data).all()

@@ -346,7 +346,10 @@ def _count_bags(
         source.report()
     counts, names = counting.finish()
     if not len(names):
-        raise InputError(f"{log.name}: all counts are empty.")
+        raise InputError(
+            f"{log.name}: all counts are empty. Expected rows such as "
+            '{"id": "a", "counts": {"tea": 2}}, with a word in one of them at least.'
+        )
     counts = checked_counts(counts, table.lines, log)
     asked = None if words == Words() else words
     counts, names, report = select_words(counts, names, asked)
@@ -390,7 +393,9 @@ def _count_rows(
 
 def _all_empty(format: str, plan: Plan, log: ProblemLog) -> ValueError:
     if format in ("lines", "folder"):
-        return ValueError(f"{log.name}: all texts are empty.")
+        return ValueError(
+            f"{log.name}: all texts are empty. Expected words in one of them at least."
+        )
     columns = ", ".join(map(repr, plan.text))
     return InputError(
         f"{log.name}: all texts are empty, in the column {columns}. Name the one to count: ",
