@@ -681,6 +681,12 @@ def test_a_model_without_a_kernel_needs_no_matrix_between_documents(little_memor
     assert own.transform(X).shape == (30, 2)
 
 
+@pytest.mark.parametrize("inference", ["sampling", "variational"])
+def test_more_topics_than_the_machine_can_hold_are_refused_at_once(inference):
+    with pytest.raises(ValueError, match=r"1,000,000 topics .* would need .* Fit fewer topics"):
+        CTM(1_000_000, inference=inference).fit(np.ones((3, 4)))
+
+
 def test_too_many_features_are_refused(little_memory):
     frame = pd.DataFrame(
         {"a": [str(i % 40) for i in range(200)], "b": [str(i % 7) for i in range(200)]}

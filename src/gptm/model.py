@@ -66,6 +66,7 @@ from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.convergence import short_of_draws
 from gptm.inference.sampling.run_sampler import run_sampler
 from gptm.inference.start_point import Start
+from gptm.inference.topic_memory import check_topics_fit
 from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
 from gptm.kernels.identity import NothingBound
 from gptm.prediction.new_documents import held_out_bounds
@@ -1396,6 +1397,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             counts, vocabulary = read_training_counts(type(self).__name__, X)
         else:
             counts, vocabulary = read_counts(self, X, own=True), previous.vocabulary
+        check_topics_fit(self.n_components, counts.shape[1])
         init = check_init(self.init, self.n_components, counts.shape[1])
         seeds = read_seeds(self.seed_words, self.seed_weight, self.n_components, counts, vocabulary)
         frame = frame_of(X, metadata, counts.shape[0], only=columns_of(self.kernel))

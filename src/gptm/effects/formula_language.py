@@ -17,6 +17,7 @@ from formulaic.utils.stateful_transforms import stateful_transform
 from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
+from gptm.effects.formula_safety import check_terms, parse_expression, shortened
 
 MOST_DF = 10  # columns of s(x), as in R's stm
 _DEGREE = 3
@@ -33,7 +34,9 @@ def s(x: Any, df: int | None = None, _state: dict[str, Any] = {}) -> Any:  # noq
     if "inner" not in _state:
         distinct = len(np.unique(values))
         columns = min(MOST_DF, distinct - 1) if df is None else int(df)
-        if not 1 <= columns < max(distinct, 2):
+        if columns < 1:
+            raise ValueError(f"the df of s() must be at least 1; got {columns}")
+        if columns >= max(distinct, 2):
             raise ValueError(
                 f"s() makes a curve of {columns} columns, which needs at least {columns + 1} distinct values; there "
                 f"are {distinct}"
@@ -53,6 +56,8 @@ def s(x: Any, df: int | None = None, _state: dict[str, Any] = {}) -> Any:  # noq
 
 
 _CONTEXT = {"s": s}
+# Q("column") is left to backticks, which say the same and can be looked into.
+_FUNCTIONS = frozenset(name for name in {*TRANSFORMS, *_CONTEXT} if name != "Q")
 
 
 def formula_columns(formula: Any, frame: pd.DataFrame | None) -> list[str]:
@@ -64,11 +69,12 @@ def parse_formula(formula: Any) -> tuple[SimpleFormula, str]:
     remedy = 'For example "~ party + s(year)": a column as it is, and one as a smooth curve.'
     if not isinstance(formula, str):
         raise ArgumentError("formula", "must be a text", formula, remedy)
+    check_terms(formula)
     try:
         parsed = Formula(formula)
-    except FormulaicError as error:
+    except (FormulaicError, SyntaxError, RecursionError) as error:
         raise ArgumentError(
-            "formula", f"cannot be read: {_plain(error)}", formula, remedy
+            "formula", f"cannot be read: {_plain(error)}", shortened(formula), remedy
         ) from None
     if not isinstance(parsed, SimpleFormula):
         raise ArgumentError(
@@ -83,8 +89,7 @@ def parse_formula(formula: Any) -> tuple[SimpleFormula, str]:
 def column_names(parsed: SimpleFormula, frame: pd.DataFrame) -> list[str]:
     columns = [str(name) for name in frame.columns]
     needed, called = _names(parsed)
-    known = {*TRANSFORMS, *_CONTEXT}
-    unknown = sorted({*needed - {*columns, *known}, *called - known})
+    unknown = sorted({*needed - {*columns, *_FUNCTIONS}, *called - _FUNCTIONS})
     if unknown:
         raise ArgumentError(
             "formula",
@@ -111,7 +116,7 @@ def _names(parsed: SimpleFormula) -> tuple[set[str], set[str]]:
             code = factor.expr
             for stand_in, name in quoted.items():
                 code = code.replace(f"`{name}`", stand_in)
-            tree = ast.parse(code, mode="eval")
+            tree = parse_expression(code, _FUNCTIONS)
             calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
             called |= {function.id for function in calls if isinstance(function, ast.Name)}
             names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
@@ -146,7 +151,7 @@ def evaluate(
 def _plain(error: Exception) -> str:
     """A message of formulaic's in one line, without its colours."""
     text = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error))
-    return " ".join(text.split()).rstrip(".") or type(error).__name__
+    return shortened(" ".join(text.split()).rstrip(".")) or type(error).__name__
 
 
 def some_of(values: Sequence[Any]) -> str:
