@@ -15,7 +15,7 @@ import pytest
 MARK = os.getpid() % 10_000  # other runs of the tests have networks of their own
 BRIDGE, SUBNET = f"gptm{MARK}", f"10.213.{MARK % 250}"
 QUICK = {  # a silent worker counts as lost after seconds, where that takes minutes by default
-    "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "10s",
+    "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "12s",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s",
     "DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "60s",
@@ -128,16 +128,19 @@ def _make_bridge(stack):
     ip("link", "set", BRIDGE, "up")
 
 
+def names_of(client):
+    """Names of workers by their addresses."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return {address: info["name"] for address, info in workers.items()}
+
+
 def busy(client, name):
     """Whether a worker has work to do; by its name."""
-    names = {
-        address: info["name"]
-        for address, info in client.scheduler_info(n_workers=-1)["workers"].items()
-    }
+    names = names_of(client)
     return any(keys for address, keys in client.processing().items() if names.get(address) == name)
 
 
-def until(condition, seconds=60):
+def until(condition, seconds=200):
     """Wait for something to come true."""
     end = time.monotonic() + seconds
     while not condition():
