@@ -681,6 +681,18 @@ def test_a_model_without_a_kernel_needs_no_matrix_between_documents(little_memor
     assert own.transform(X).shape == (30, 2)
 
 
+@pytest.mark.parametrize("value", [2**70, 10**400, -(10**400), pytest.param(10**6000, id="huge")])
+@pytest.mark.parametrize(
+    "name",
+    ["n_components", "max_iter", "n_chains", "random_state", "smoothing", "tol", "doc_points"],
+)
+def test_numbers_beyond_those_of_the_machine_are_refused(name, value):
+    if value == 2**70 and name in ("smoothing", "tol"):
+        pytest.skip("a number like others")
+    with pytest.raises(ValueError, match=f"{name} must be an? (integer|number) of at least"):
+        CTM(2).set_params(**{name: value}).fit(np.ones((3, 4)))
+
+
 @pytest.mark.parametrize("inference", ["sampling", "variational"])
 def test_more_topics_than_the_machine_can_hold_are_refused_at_once(inference):
     with pytest.raises(ValueError, match=r"1,000,000 topics .* would need .* Fit fewer topics"):

@@ -1512,6 +1512,23 @@ def test_packed_files_are_bounded(tmp_path, monkeypatch):
         files.read(tmp_path / "a.npz")
 
 
+@pytest.mark.parametrize("setting", ["abc", "", "0", "-1", "nan"])
+def test_the_limit_of_packed_files_must_be_a_number(tmp_path, monkeypatch, setting):
+    monkeypatch.setattr("gptm.files.streams.ANY_SIZE", 10)
+    monkeypatch.setenv("GPTM_MOST_UNPACKED", setting)
+    with pytest.raises(ValueError, match="GPTM_MOST_UNPACKED must be a number of at least 1"):
+        files.read(put(tmp_path, "t.csv.gz", csv_bytes(TABLE)), words=PLAIN)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["hex", "rot13", "idna", "punycode", "undefined", "utf-8\x00", "", 5, None]
+)
+def test_what_is_no_encoding_of_text_is_refused(tmp_path, encoding):
+    path = put(tmp_path, "t.csv", csv_bytes(TABLE))
+    with pytest.raises(ValueError, match="encoding must be 'auto' or one that Python knows"):
+        files.read(path, words=PLAIN, encoding=encoding)
+
+
 def test_a_table_of_very_many_columns_is_refused_at_once(tmp_path):
     names = ",".join(f"c{i}" for i in range(100_000))
     (tmp_path / "a.csv").write_text(f"{names}\n{names}\n")

@@ -334,6 +334,7 @@ def test_terms_of_all_kinds():
         (k.NearestNeighbors(3), {}, "a column that can be shuffled; this one reads the words"),
         (k.Identity(), {}, "says of no two documents"),
         (k.Categorical("party"), {"n": 0}, "n must be an integer of at least 1"),
+        (k.Categorical("party"), {"n": 10**12}, r"n must be .* at most 1e\+06"),
         (k.Categorical("party"), {"within": "autor"}, "Did you mean 'author'"),
         (k.Categorical("party"), {"within": range(90)}, "nothing to shuffle"),
         (k.Categorical("party"), {"groups": "author"}, "same group differ in 'party'"),

@@ -120,6 +120,7 @@ def test_a_name_can_be_changed_and_taken_away(plain):
         ({9: "oil"}, "must be a number from 0 to 4"),
         ({1: 2}, "must be a text"),
         ({1: "oil", 2: "oil"}, "'oil' twice"),
+        ({0: "1"}, r"must not be numbers of topics; got '1'\. Write a word beside it"),
     ],
 )
 def test_bad_names(plain, names, said):

@@ -28,6 +28,7 @@ from gptm._basics.validation import (
     check_init,
     check_n_jobs,
     check_number,
+    check_seed,
     check_truth,
     checked_quantiles,
 )
@@ -1467,6 +1468,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_number("doc_points", self.doc_points, least=0, integer=True)
         check_number("doc_tol", self.doc_tol, least=0.0)
         check_number("smoothing", self.smoothing, least=0.0)
+        check_seed("random_state", self.random_state)
         check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
         check_truth("fit_mean", self.fit_mean)
         check_truth("warm_start", self.warm_start)

@@ -11,6 +11,7 @@ from gptm._basics.types import Array
 
 # Of positive parameters: their squares, and products of some of them, are still numbers.
 SMALLEST, LARGEST = 1e-30, 1e30
+_LARGEST_INTEGER, _LARGEST_FLOAT = 2**63 - 1, float(np.finfo(float).max)
 POSITIVE = f"a positive number from {SMALLEST:g} to {LARGEST:g}"
 
 
@@ -55,10 +56,24 @@ def check_number(
     """A parameter that must be a number, at least `least` and at most `most`."""
     kind: Any = (int, np.integer) if integer else (int, float, np.integer, np.floating)
     wrong_kind = not isinstance(value, kind) or isinstance(value, bool)
-    if wrong_kind or not np.isfinite(value) or not least <= value <= most:
+    largest = min(most, _LARGEST_INTEGER if integer else _LARGEST_FLOAT)
+    if wrong_kind or not least <= value <= largest:  # which NaN is not either
         expected = "an integer" if integer else "a number"
-        limit = f" and at most {most:g}" if np.isfinite(most) else ""
-        raise ArgumentError(name, f"must be {expected} of at least {least}{limit}", value)
+        told = most if wrong_kind or value != value or value <= largest else largest
+        limit = f" and at most {told:g}" if told < np.inf and value != np.inf else ""
+        raise ArgumentError(name, f"must be {expected} of at least {least}{limit}", _short(value))
+
+
+def check_seed(name: str, value: Any) -> None:
+    """A seed that numpy takes, where it is a number."""
+    if isinstance(value, int | np.integer):
+        check_number(name, value, least=0, most=2**32 - 1, integer=True)
+
+
+def _short(value: Any) -> Any:
+    """A value as a message shows it: Python refuses to write out integers of thousands of digits."""
+    huge = isinstance(value, int) and value.bit_length() > 1000
+    return Message(f"an integer of {value.bit_length():,} bits") if huge else value
 
 
 def check_truth(name: str, value: Any) -> None:

@@ -150,7 +150,12 @@ def permutation_test(
     shuffles: Annotated[
         int | None,
         typer.Option(
-            "--shuffles", "-n", min=1, help="Number of shuffles.", show_default="999, 99 refitted"
+            "--shuffles",
+            "-n",
+            min=1,
+            max=1_000_000,
+            help="Number of shuffles.",
+            show_default="999, 99 refitted",
         ),
     ] = None,
     within: Annotated[

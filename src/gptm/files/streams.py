@@ -238,12 +238,28 @@ class _Bounded(io.RawIOBase):
 
 def check_ratio(unpacked: int, packed: int, name: str) -> None:
     """An error where a packed file looks made to fill a memory or a disk."""
-    most = float(os.environ.get(RATIO_SETTING, MOST_UNPACKED))
-    if unpacked > ANY_SIZE and unpacked > most * max(packed, 1):
+    if unpacked <= ANY_SIZE:
+        return
+    most = _most_unpacked()
+    if unpacked > most * max(packed, 1):
         raise InputError(
             f"{name} unpacks to more than {most:g} times its size, which no text does. If you trust it, unpack it "
             f"yourself, or set the environment variable {RATIO_SETTING} to a larger number."
         )
+
+
+def _most_unpacked() -> float:
+    """How many bytes may come out of each packed one: as the user set it, or as usual."""
+    setting = os.environ.get(RATIO_SETTING, str(MOST_UNPACKED))
+    try:
+        most = float(setting)
+    except ValueError:
+        most = 0.0
+    if not most >= 1:
+        raise InputError(
+            f"the environment variable {RATIO_SETTING} must be a number of at least 1, such as 1000; got {setting!r}."
+        )
+    return most
 
 
 def check_archive(file: BinaryIO) -> None:
@@ -305,8 +321,11 @@ def _is_valid(start: bytes, encoding: str) -> bool:
 
 def _is_utf8(encoding: str) -> bool:
     try:
+        # Python knows others, such as hex and idna, which are no encodings of files.
+        probe = io.BytesIO(b"a\0\0\0")
+        io.TextIOWrapper(probe, encoding=encoding, errors="surrogateescape").read()
         return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
-    except LookupError:
+    except (LookupError, ValueError, TypeError):
         raise _unknown_encoding(encoding) from None
 
 

@@ -29,6 +29,7 @@ from gptm.selection.refits import Refit, fitted_to, key_of_refit, label_of, with
 from gptm.selection.resumable import Job, Row, run_all
 
 N_HELD, N_REFITS = 999, 99  # shuffles by default
+MOST = 1_000_000  # shuffles: p-values below that say nothing more
 _ROUNDING = 1e-9  # statistics that differ by less are equal
 
 
@@ -198,7 +199,7 @@ def permutation_test(
     check_truth("refit", refit)
     check_number("random_state", random_state, least=0, integer=True)
     n = (N_REFITS if refit else N_HELD) if n is None else n
-    check_number("n", n, least=1, integer=True)
+    check_number("n", n, least=1, most=MOST, integer=True)
     read_counts(model, corpus)  # which checks the words
     data = read_data(corpus, metadata, y)
     prepared = prepare({"model": clone(model)}, data, _seed(model, random_state), split=False)[

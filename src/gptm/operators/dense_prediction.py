@@ -1,6 +1,7 @@
 """Covariances of new documents, written out: the dense way to predict them."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -71,10 +72,20 @@ class PlacedCross(Cross):
 
     def _pieces(self) -> Iterator[SpectralCross]:
         size = max(_ENTRIES // max(self.structure.n, 1), 1)
-        for start in range(0, max(self.new.n, 1), size):
-            piece = self.new.take(np.arange(start, min(start + size, self.new.n)))
-            Ktx = covariance_with_training(self.structure, piece)
-            yield SpectralCross(self.training, Ktx, variance_of_new(self.structure, piece))
+        if self.new.n <= size:
+            yield self._all
+            return
+        for start in range(0, self.new.n, size):
+            yield self._cross(self.new.take(np.arange(start, min(start + size, self.new.n))))
+
+    @cached_property
+    def _all(self) -> SpectralCross:
+        """All new documents, where they are few: mean and variance then need their covariances once."""
+        return self._cross(self.new)
+
+    def _cross(self, piece: Placement) -> SpectralCross:
+        Ktx = covariance_with_training(self.structure, piece)
+        return SpectralCross(self.training, Ktx, variance_of_new(self.structure, piece))
 
 
 def _carried(structure: Structure, new: Placement, number: int) -> Array:

@@ -174,6 +174,12 @@ def _check_distinct(names: Names) -> None:
     if twice:
         expected = "must be different for different topics"
         raise ArgumentError("names", expected, Message(f"{listed(map(repr, twice))} twice"))
+    # Whoever then says 'drop 1' on the command line would drop another topic than the one with that number.
+    numbers = [name for name in given if name.isdecimal() and int(name) < len(names)]
+    if numbers:
+        expected = "must not be numbers of topics"
+        remedy = f"Write a word beside it, as in 'year {numbers[0]}'."
+        raise ArgumentError("names", expected, Message(listed(map(repr, numbers))), remedy)
 
 
 def _or_none(names: Names) -> Names | None:
