@@ -79,6 +79,7 @@ from gptm.prediction.proportions import (
 )
 from gptm.prediction.simulate import Latent, checked_lengths, draw_corpus
 from gptm.prediction.theta import Weighted
+from gptm.starts.leading import Lead, lead_of
 from gptm.starts.resume import resume
 from gptm.starts.seed_words import read_seeds
 from gptm.starts.start import make_starts
@@ -1417,7 +1418,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if problem.coregionalization != "none":
                 progress.say(f"kernel ready  {progress.elapsed()}")
             seed = self.random_state if checkpoint is None else checkpoint.seed(self.random_state)
-            starts = self._starts(problem, init, previous, seed, checkpoint)
+            lead = self._lead(problem, init, previous, seed)
+            starts = self._starts(problem, init, previous, seed, checkpoint, lead)
             progress.say(f"start found  {progress.elapsed()}")
             fitted = self._infer(problem, starts, progress, seed, checkpoint, blocks)
             if fitted.reason == "interrupt" and not len(fitted.trace) and earlier is not None:
@@ -1521,14 +1523,30 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         previous: Fitted | None,
         seed: Any,
         checkpoint: Checkpoint | None,
+        lead: Lead | None = None,
     ) -> list[Start]:
         """One start, or one for each chain; after an interrupt those that there are."""
         if previous is not None:
             return [resume(problem, previous, self.n_components)]
         n_starts = self.n_chains if self.inference == "sampling" else 1
         return make_starts(
-            init, problem, self.n_components, check_random_state(seed), n_starts, checkpoint
+            init, problem, self.n_components, check_random_state(seed), n_starts, checkpoint, lead
         )
+
+    def _lead(
+        self, problem: FitProblem, init: Any, previous: Fitted | None, seed: Any
+    ) -> Lead | None:
+        """Where the kernel leads the topics, in whose prior it counts; seed words and other starts go before it."""
+        by_default = isinstance(init, str) and init == "gibbs" and previous is None
+        if self.inference != "sampling" or not by_default or problem.seeds is not None:
+            return None
+        if not problem.learn_strength:
+            return None
+        groups = problem.bound.groups(self.n_components, check_random_state(seed))
+        lead = lead_of(problem.counts, groups, self.n_components)
+        if lead is not None:
+            problem.seeds = lead.pseudo_counts
+        return lead
 
     def _infer(
         self,

@@ -50,6 +50,13 @@ class Learnable(NamedTuple):
     high: float
 
 
+class Groups(NamedTuple):
+    """Documents that belong together, for topics to begin with."""
+
+    codes: np.ndarray  # (D,) number of each document's group; negative for none
+    given: bool  # by the user, as labels are; otherwise guessed
+
+
 class BoundKernel(ABC):
     """A kernel tied to training documents: its operator, and its predictions for new documents."""
 
@@ -100,6 +107,10 @@ class BoundKernel(ABC):
     def tangents(self) -> list[Tangent]:
         """The derivative of the kernel matrix in the logarithm of each learnable."""
         return []
+
+    def groups(self, n_groups: int, rng: np.random.RandomState) -> Groups | None:
+        """Training documents in so many groups, if the kernel knows any."""
+        return None
 
     def settings(self, n_points: int) -> pd.DataFrame | None:
         """Values of its columns along which to show its effect; None if there are none, as for links."""

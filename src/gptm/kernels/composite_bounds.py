@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._basics.types import Array
-from gptm.kernels.bound import BoundKernel, Documents, Learnable
+from gptm.kernels.bound import BoundKernel, Documents, Groups, Learnable
 from gptm.kernels.description import Description
 from gptm.kernels.pointwise import PointBound
 from gptm.operators import (
@@ -96,6 +96,11 @@ class CompositeBound(BoundKernel):
 class SumBound(CompositeBound):
     """A sum of terms; their features and graphs stand side by side."""
 
+    def groups(self, n_groups: int, rng: np.random.RandomState) -> Groups | None:
+        """Those of the first term that knows any; groups that users gave go before guessed ones."""
+        known = [found for bound in self.bounds if (found := bound.groups(n_groups, rng))]
+        return min(known, key=lambda found: not found.given, default=None)
+
     @cached_property
     def structure(self) -> Structure:
         return sum_structures([bound.structure for bound in self.bounds])
@@ -142,6 +147,9 @@ class SumBound(CompositeBound):
 
 class ScaledBound(CompositeBound):
     """One kernel times a number."""
+
+    def groups(self, n_groups: int, rng: np.random.RandomState) -> Groups | None:
+        return self.bounds[0].groups(n_groups, rng)
 
     @cached_property
     def structure(self) -> Structure:

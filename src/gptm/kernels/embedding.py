@@ -12,6 +12,7 @@ from gptm.corpus.metadata import column, vectors
 from gptm.kernels.bound import nothing_to_learn
 from gptm.kernels.linear import VectorKernel
 from gptm.kernels.smooth import warn_same_vectors
+from gptm.kernels.vector_groups import vector_groups
 
 
 class Embedding(VectorKernel):
@@ -20,11 +21,15 @@ class Embedding(VectorKernel):
     Vectors are compared along the directions in which they vary most. The other directions of a language model mostly
     tell documents apart that have the same topics.
 
+    The vectors also lead the topics, if inference is "sampling" and the start is the default one: each topic begins
+    with a group of documents with similar vectors, and these documents' words count in its prior. If such groups do
+    not predict words, the fit starts as it does without vectors.
+
     Parameters
     ----------
     column : str
         Column of the metadata with a list or array of numbers per document, all of the same length.
-    n_directions : int or None, default=20
+    n_directions : int or None, default=50
         Number of principal directions of the training vectors to keep. None keeps the vectors as they are.
     center : bool, default=True
         Subtract the mean vector of the training documents first.
@@ -42,7 +47,7 @@ class Embedding(VectorKernel):
         self,
         column: str,
         *,
-        n_directions: int | None = 20,
+        n_directions: int | None = 50,
         center: bool = True,
         name: str | None = None,
     ):
@@ -80,6 +85,11 @@ class Embedding(VectorKernel):
     def features(self, projected: Array) -> Array:
         lengths: Any = np.linalg.norm(projected, axis=1, keepdims=True)
         return projected / np.where(lengths == 0, 1.0, lengths)
+
+    def groups_of(
+        self, rows: Array, n_groups: int, rng: np.random.RandomState
+    ) -> np.ndarray | None:
+        return vector_groups(rows, n_groups, rng)
 
     def describe(self, dates: Collection[str] = ()) -> str:
         return f"documents with similar vectors ({self.column}) are alike"

@@ -11,7 +11,7 @@ import pandas as pd
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm.corpus.metadata import read_points
-from gptm.kernels.bound import BoundKernel, Documents, nothing_to_learn
+from gptm.kernels.bound import BoundKernel, Documents, Groups, nothing_to_learn
 from gptm.kernels.kernel import Kernel
 from gptm.kernels.smooth import checked_columns, grid, warn_constant
 from gptm.operators import Block, Features, Placement, Structure
@@ -36,6 +36,12 @@ class VectorKernel(Kernel):
 
     def settings(self, bound: "VectorBound", n_points: int) -> pd.DataFrame | None:
         """Values along which to show its effect; None if there are none."""
+        return None
+
+    def groups_of(
+        self, rows: Array, n_groups: int, rng: np.random.RandomState
+    ) -> np.ndarray | None:
+        """(n,) number of the group of each row of features, None if it makes no groups."""
         return None
 
     def bind(self, documents: Documents) -> "VectorBound":
@@ -78,6 +84,15 @@ class VectorBound(BoundKernel):
 
     def settings(self, n_points: int) -> pd.DataFrame | None:
         return self.kernel.settings(self, n_points)
+
+    def groups(self, n_groups: int, rng: np.random.RandomState) -> Groups | None:
+        there = ~self.alone()
+        of_rows = self.kernel.groups_of(self.rows[there], n_groups, rng)
+        if of_rows is None:
+            return None
+        codes = np.full(self.n, -1)
+        codes[there] = of_rows
+        return Groups(codes, given=False)
 
     def alone(self) -> np.ndarray:
         return np.array(np.isnan(self.rows).any(axis=1))

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from gptm._basics.validation import is_real
 from gptm.corpus.metadata import column, level_names
-from gptm.kernels.bound import Documents, nothing_to_learn, unpacked
+from gptm.kernels.bound import Documents, Groups, nothing_to_learn, unpacked
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of, warn_useless
 from gptm.kernels.kernel import Kernel
 
@@ -21,6 +21,9 @@ class MustLink(Kernel):
     """Documents with the same label, or linked in pairs, are alike; eq. 22 after transitive closure.
 
     Labels may be known for a few documents only; each of the others is a group of its own.
+
+    If there are as many groups as topics, inference is "sampling" and the start is the default one, each group gets a
+    topic of its own: the words of its documents count in the prior of that topic.
 
     Parameters
     ----------
@@ -135,6 +138,9 @@ class MustLinkBound(CategoricalBound):
     def training(self) -> np.ndarray:
         """Unlabelled unless labels come from a column, as in `transform`."""
         return self.codes if self.by_column else np.full(self.n, ALONE)
+
+    def groups(self, n_groups: int, rng: np.random.RandomState) -> Groups | None:
+        return Groups(self.codes, given=True)
 
     def read(self, new: Documents) -> np.ndarray:
         return super().read(new) if self.by_column else np.full(new.n, ALONE)

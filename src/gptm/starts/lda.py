@@ -188,10 +188,14 @@ class LdaRun:
     def start(self) -> GibbsStart:
         """Topics and documents so far."""
         in_document = self._doc_topic[:, : self._shape[2]].astype(np.float64)
-        lam = np.log(in_document + SPREAD)
-        posterior = Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
         word_topic = self._word_topic[:, : self._shape[2]].astype(np.float64)
-        return GibbsStart(word_topic, posterior, self.urn)
+        return GibbsStart(word_topic, posterior_of(in_document), self.urn)
+
+
+def posterior_of(in_document: Array) -> Posterior:
+    """Logits of documents with so many tokens of each topic (D, K)."""
+    lam = np.log(in_document + SPREAD)
+    return Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
 
 
 def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:

@@ -8,9 +8,11 @@ from gptm.inference.checkpoint import Checkpoint, NoCheckpoint, Tree
 from gptm.inference.em import loop as em
 from gptm.inference.em.parameter_steps import update_beta
 from gptm.inference.problem import FitProblem
+from gptm.inference.sampling.topic_prior import draw_urn, first_urn
 from gptm.inference.start_point import Start
 from gptm.starts.anchor_words import spectral_topics
-from gptm.starts.lda import LdaRun
+from gptm.starts.lda import LdaRun, posterior_of
+from gptm.starts.leading import Lead
 from gptm.starts.seed_words import grow, plant
 
 # With few tokens, single Gibbs runs differ much, and their fit to the words shows which have missed a topic (measured;
@@ -27,6 +29,7 @@ ROUND, LAST = (
     0.06,
     0.28,
 )  # of these sweeps: each run's in a round, and those of the best run after that
+_URN_ROUNDS = 20  # in which the topics' prior settles
 _HANDFUL = 5  # documents that a random topic is made of
 _FLOOR = 1e-12  # a zero in the start would stay zero for ever
 
@@ -38,11 +41,17 @@ def make_starts(
     rng: np.random.RandomState,
     n_starts: int,
     checkpoint: Checkpoint | None = None,
+    lead: Lead | None = None,
 ) -> list[Start]:
-    """One start for each chain; after an interrupt those that there are, and none if work has left them behind."""
+    """One start for each chain; after an interrupt those that there are, and none if work has left them behind.
+
+    With a `lead` to most documents, all chains start where it leads to.
+    """
     checkpoint = checkpoint or NoCheckpoint()
     if checkpoint.read("chains") is not None or checkpoint.read("em") is not None:
         return []
+    if lead is not None and lead.start:
+        return [led_start(problem, lead, rng) for _ in range(n_starts)]
     starts: list[Start] = []
     contests: list[_Contest] = []
     for _ in range(n_starts):
@@ -78,6 +87,20 @@ def make_start(
         except KeyboardInterrupt:
             beta_T, complete = _random_topics(counts, n_components, rng), False
     return Start.at(problem, em.initial_state(problem, _floored(beta_T)), complete)
+
+
+def led_start(problem: FitProblem, lead: Lead, rng: np.random.RandomState) -> Start:
+    """A start in which all words of a group of documents belong to its topic."""
+    counts = problem.counts
+    lengths = np.asarray(counts.sum(1), dtype=np.float64).ravel()
+    word_topic = (counts.T @ lead.members).toarray()
+    draws = np.random.default_rng(rng.randint(2**31))
+    urn = first_urn(np.asarray(counts.sum(0)).ravel())
+    for _ in range(_URN_ROUNDS):
+        urn = draw_urn(word_topic + lead.pseudo_counts, urn, draws, problem.n_jobs)
+    posterior = posterior_of(lead.members.toarray() * lengths[:, None])
+    beta_T = _floored(update_beta(word_topic, problem.prior))
+    return Start(em.initial_state(problem, beta_T, posterior), word_topic, urn)
 
 
 class _Contest:
