@@ -58,11 +58,19 @@ def needs(package):
 def test_topic_words_are_lists_of_the_most_probable_words(model, nameless):
     for n in (1, 7):
         expected = [[WORDS[w] for w in np.argsort(-row)[:n]] for row in model.components_]
-        assert model.topic_words(n) == interop.topic_words(model.fitted_, n) == expected
-    assert [", ".join(words) for words in model.topic_words()] == model.topics()["words"].tolist()
-    assert nameless.topic_words(2) == [
+        assert model.topic_words(n, order="probable") == expected
+        assert interop.topic_words(model.fitted_, n, order="probable") == expected
+    shown, table = model.topic_words(), model.topics()
+    probable = model.topic_words(order="probable")
+    assert [", ".join(words) for words in shown] == table["words"].tolist()
+    assert [", ".join(words) for words in probable] == table["probable"].tolist()
+    assert nameless.topic_words(2, order="probable") == [
         [str(w) for w in np.argsort(-row)[:2]] for row in nameless.components_
     ]
+    with pytest.raises(
+        ValueError, match="order must be one of 'prominent', 'probable'; got 'frex'"
+    ):
+        model.topic_words(order="frex")
     assert nameless.topic_words(3, feature_names=WORDS) == model.topic_words(3)
     with pytest.raises(ValueError, match=r"feature_names.*expected 20, got 2"):
         model.topic_words(feature_names=["one", "two"])

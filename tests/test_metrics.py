@@ -250,7 +250,7 @@ def test_more_words_seen_predict_the_others_better():
 
 def test_public_names_are_there():
     names = ["log_likelihood", "perplexity", "split_tokens", "top_words", "npmi_coherence", "frex"]
-    names += ["exclusivity", "lift", "relevance", "word_scores", "topic_diversity"]
+    names += ["exclusivity", "lift", "prominence", "relevance", "word_scores", "topic_diversity"]
     for name in names:
         assert callable(getattr(metrics, name))
 
@@ -388,6 +388,17 @@ def test_frex_is_the_harmonic_mean_of_two_ranks(weight):
     assert_array_equal(metrics.frex(beta), metrics.frex(beta, 0.5))
 
 
+def test_prominence_damps_words_that_every_document_has():
+    beta, rates = random_topics(), np.arange(15.0) ** 2
+    found = metrics.prominence(beta, rates)
+    for i in range(4):
+        for w in range(15):
+            assert found[i, w] == pytest.approx(beta[i, w] / (w**2 + 0.1) ** 0.6, rel=1e-12)
+    rare = metrics.prominence(beta, 1e-6 * rates)
+    assert_array_equal(metrics.top_words(rare), metrics.top_words(beta))
+    assert_array_equal(metrics.prominence(beta, np.zeros(15)), beta * 0.1**-0.6)
+
+
 def test_exclusivity_is_that_of_a_loop():
     beta = random_topics()
     for n in (1, 5, 40):
@@ -489,6 +500,11 @@ def test_measures_of_topics_say_what_is_wrong():
             metrics.relevance(beta, X.sum(axis=0), wrong)
     with pytest.raises(ValueError, match=r"(?s)word_counts.*\(15,\), got \(40, 15\).*Sum"):
         metrics.lift(beta, X)
+    with pytest.raises(ValueError, match=r"(?s)word_rates.*\(15,\), got \(40, 15\).*mean"):
+        metrics.prominence(beta, X)
+    for wrong in (np.full(15, np.nan), np.arange(-1, 14)):
+        with pytest.raises(ValueError, match="word_rates must be finite numbers of zero or more"):
+            metrics.prominence(beta, wrong)
     for wrong in (np.zeros(15), np.full(15, np.nan), np.arange(-1, 14)):
         with pytest.raises(ValueError, match="word_counts must be finite numbers of zero or more"):
             metrics.lift(beta, wrong)

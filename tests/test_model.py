@@ -1353,7 +1353,7 @@ def test_topics_of_a_corpus_show_words():
     table = model.topics(n_words=3)
     assert len(table) == 2
     assert table["share"].sum() == pytest.approx(1.0)
-    words = [row.split(", ") for row in table["words"]]
+    words = [row.split(", ") for row in table["probable"]]
     assert all(len(row) == 3 for row in words)
     assert sorted(row[0] for row in words) == ["coffee", "tea"]
     printed = table.to_string()
@@ -1364,10 +1364,22 @@ def test_topics_of_a_corpus_show_words():
 def test_topics_list_the_most_probable_words_first():
     X, _ = small_corpus()
     model = fit_quietly(CTM(2, random_state=0), X)
-    for row, topic in zip(model.topics(n_words=11)["words"], model.components_, strict=True):
+    for row, topic in zip(model.topics(n_words=11)["probable"], model.components_, strict=True):
         order = [int(w) for w in row.split(", ")]
         assert sorted(order) == list(range(11))
         assert (np.diff(topic[order]) <= 0).all()
+
+
+def test_topics_show_the_most_prominent_words_first():
+    X, _ = small_corpus()
+    model = fit_quietly(CTM(2, random_state=0), X)
+    rates = model.fitted_.word_rates
+    assert_allclose(rates.sum(), X.sum() / len(X), rtol=1e-10)  # tokens of a document
+    assert np.abs(rates - X.mean(0)).max() < 0.1 * X.mean(0).max()
+    for row, topic in zip(model.topics(n_words=11)["words"], model.components_, strict=True):
+        order = [int(w) for w in row.split(", ")]
+        assert sorted(order) == list(range(11))
+        assert (np.diff((topic / (rates + 0.1) ** 0.6)[order]) <= 1e-15).all()
 
 
 def test_topics_take_names_for_the_words():

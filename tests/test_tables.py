@@ -61,6 +61,7 @@ def test_topics_have_words_and_scores(model):
     table = model.topics(4)
     assert table.columns.tolist() == [
         "words",
+        "probable",
         "frex",
         "lift",
         "score",
@@ -75,7 +76,8 @@ def test_topics_have_words_and_scores(model):
     assert_allclose(table["share"], share, rtol=1e-12)
     in_corpus = sum(share[i] * beta[i] for i in range(K))
     orders = {
-        "words": beta,
+        "words": beta / (model.fitted_.word_rates + 0.1) ** 0.6,
+        "probable": beta,
         "frex": metrics.frex(beta),
         "lift": beta / in_corpus,
         "score": metrics.word_scores(beta),

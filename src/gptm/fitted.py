@@ -13,12 +13,14 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 
 from gptm import _hot
+from gptm._basics.parallel import blocks
 from gptm._basics.types import Array
 from gptm.corpus import Words
 from gptm.kernels import BoundKernel, Kernel
 from gptm.kernels.identity import NothingBound
 
 TINY = 1e-300  # no proportion at all
+_ROWS = 65_536  # documents that are looked at together
 
 Reason = Literal["converged", "max_iter", "callback", "interrupt"]
 
@@ -144,6 +146,17 @@ class Fitted:
     def by_sampling(self) -> bool:
         """Whether a sampler made it."""
         return self.watched is not None
+
+    @cached_property
+    def word_rates(self) -> Array:
+        """(V,) how often a training document has each word, on average, as the topics say."""
+        tokens = np.zeros(self.K)
+        for rows in blocks(0, len(self.lam), _ROWS):
+            logits = self.lam[rows] - self.lam[rows].max(1, keepdims=True)
+            weights = np.exp(logits)
+            tokens += (self.lengths[rows, None] * weights / weights.sum(1, keepdims=True)).sum(0)
+        per_document = tokens / max(len(self.lam), 1)
+        return np.asarray((per_document[:, None] * self.components).sum(0))
 
     @property
     def proportions(self) -> Array:

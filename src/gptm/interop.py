@@ -13,14 +13,27 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.validation import check_choice, check_number
 from gptm.fitted import Fitted
-from gptm.tables import correlations, list_words, named_topics, topic_shares, word_names
+from gptm.tables import (
+    correlations,
+    list_words,
+    named_topics,
+    shown_weights,
+    topic_shares,
+    word_names,
+)
 
 
 def topic_words(
-    fitted: Fitted, n_words: int = 10, *, feature_names: Sequence[str] | None = None
+    fitted: Fitted,
+    n_words: int = 10,
+    *,
+    order: Literal["prominent", "probable"] = "prominent",
+    feature_names: Sequence[str] | None = None,
 ) -> list[list[str]]:
-    """The most probable words of each topic, as gensim's `CoherenceModel(topics=...)` and OCTIS take them."""
-    return list_words(fitted.components, word_names(fitted, feature_names), n_words)
+    """The words of each topic, as gensim's `CoherenceModel(topics=...)` and OCTIS take them."""
+    check_choice("order", order, ("prominent", "probable"))
+    weights = shown_weights(fitted) if order == "prominent" else fitted.components
+    return list_words(weights, word_names(fitted, feature_names), n_words)
 
 
 def to_frame(

@@ -742,7 +742,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         function : callable, optional
-            `function(words, texts)` gets a topic's most probable words and the texts of its most typical documents,
+            `function(words, texts)` gets a topic's most prominent words and the texts of its most typical documents,
             and returns a name; None leaves the topic as it is. A second topic with the same name gets a 2 behind it.
             By default a topic is named by up to three of its words: frequent ones that other topics rarely use,
             phrases before single words, no word in two names.
@@ -1018,7 +1018,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         DataFrame
             One row per topic, with the columns
 
-            - words: the most probable ones;
+            - words: the most prominent ones: probable in the topic, and not in every document
+              (`gptm.metrics.prominence`);
+            - probable: the most probable ones;
             - frex: those that are frequent and exclusive (`gptm.metrics.frex`);
             - lift: those that are most probable relative to the whole corpus (`gptm.metrics.lift`);
             - score: those that distinguish the topic from the others (`gptm.metrics.word_scores`);
@@ -1191,7 +1193,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         networkx.Graph
-            Nodes are the numbers of the topics, with the attributes label (the name or the most probable words) and
+            Nodes are the numbers of the topics, with the attributes label (the name or the most prominent words) and
             share. Edges have the correlation as weight. `networkx.write_graphml` saves it for Gephi, Cytoscape or
             igraph.
 
@@ -1213,20 +1215,27 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
 
     def topic_words(
-        self, n_words: int = 10, *, feature_names: Sequence[str] | None = None
+        self,
+        n_words: int = 10,
+        *,
+        order: Literal["prominent", "probable"] = "prominent",
+        feature_names: Sequence[str] | None = None,
     ) -> list[list[str]]:
-        """The most probable words of each topic as lists, in the form that gensim and OCTIS take.
+        """The words of each topic as lists, in the form that gensim and OCTIS take.
 
         Parameters
         ----------
         n_words : int, default=10
+        order : {"prominent", "probable"}, default="prominent"
+            Which words, and in which order: those that `topics` shows (`gptm.metrics.prominence`), or the most
+            probable ones.
         feature_names : sequence of str, optional
             The words of the columns of X, for a model that was fitted to an array without names.
 
         Returns
         -------
         list of lists of str
-            One list per topic, most probable word first; gensim's `CoherenceModel(topics=...)` takes them.
+            One list per topic; gensim's `CoherenceModel(topics=...)` takes them.
 
         Examples
         --------
@@ -1236,7 +1245,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         [['coffee', 'beans'], ['tea', 'green']]
         """
         check_is_fitted(self)
-        return interop.topic_words(self.fitted_, n_words, feature_names=feature_names)
+        return interop.topic_words(self.fitted_, n_words, order=order, feature_names=feature_names)
 
     def to_frame(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gptm.fitted import Fitted
-from gptm.tables import list_words, topic_shares, word_names
+from gptm.tables import shown_words, topic_shares
 from gptm.views.html_card import card
 from gptm.views.text_lines import WIDTH
 from gptm.views.topic_view import topic_html, topic_lines
@@ -80,7 +80,7 @@ def _how_it_went(fitted: Fitted, inference: str) -> str:
 
 def _topics(fitted: Fitted) -> tuple[pd.DataFrame, list[str]]:
     """The topics that are shown, and a note on the others."""
-    words = list_words(fitted.components, word_names(fitted), _WORDS)
+    words = shown_words(fitted, _WORDS)
     columns = {"words": [", ".join(listed) for listed in words]}
     table = pd.DataFrame(columns, index=pd.RangeIndex(fitted.K, name="topic"))
     if fitted.topic_names is not None:

@@ -102,17 +102,30 @@ def list_words(weights: Array, names: np.ndarray, n_words: int) -> list[list[str
     return [[str(names[w]) for w in row] for row in metrics.top_words(weights, n_words)]
 
 
+def shown_weights(fitted: Fitted) -> Array:
+    """(K, V) weights by which words of topics are chosen and ordered wherever people read them."""
+    return metrics.prominence(fitted.components, fitted.word_rates)
+
+
+def shown_words(
+    fitted: Fitted, n_words: int, feature_names: Sequence[str] | np.ndarray | None = None
+) -> list[list[str]]:
+    """The words that stand for each topic, most prominent first."""
+    return list_words(shown_weights(fitted), word_names(fitted, feature_names), n_words)
+
+
 def topic_table(
     fitted: Fitted, n_words: int, feature_names: Sequence[str] | np.ndarray | None = None
 ) -> pd.DataFrame:
-    """One row per topic: its words in four orders, two scores, and its share.
+    """One row per topic: its words in five orders, two scores, and its share.
 
     Words come first and the share last because pandas shows these columns in a narrow terminal.
     """
     components, share = fitted.components, topic_shares(fitted.proportions)
     names = word_names(fitted, feature_names)
     orders = {
-        "words": components,
+        "words": shown_weights(fitted),
+        "probable": components,
         "frex": metrics.frex(components),
         "lift": metrics.lift(components, share @ components),
         "score": metrics.word_scores(components),

@@ -1,7 +1,10 @@
 """gptm with its defaults: a kernel of the side information where there is some, else the correlated topic model."""
 
+from typing import Any
+
 from benchmarks.race.task import Outcome, Task
 from gptm import GPTM, kernels
+from gptm.tables import shown_weights
 
 PACKAGE, WARMS_UP = "gptm", True
 
@@ -16,15 +19,24 @@ def kernel_of(task: Task) -> kernels.Kernel | None:
 
 
 def fit(task: Task, kernel: kernels.Kernel | None = None) -> Outcome:
+    """The topics are weights of words as `topics()` orders them where texts are given, and else probabilities."""
+    model = fitted_model(task, kernel)
+    topics = model.components_ if task.texts is None else shown_weights(model.fitted_)
+    return Outcome(topics, model.doc_topics_, facts_of(model), _effect(model, task))
+
+
+def fitted_model(task: Task, kernel: kernels.Kernel | None = None) -> GPTM:
     metadata = task.metadata
     if task.vectors is not None and kernel is not None:
         metadata = {"vector": list(task.vectors)}
     model = GPTM(
         task.K, kernel=kernel or kernel_of(task), random_state=task.seed, n_jobs=task.threads
     )
-    model.fit(task.counts, metadata=metadata)
-    facts = {"sweeps": model.n_iter_, "converged": bool(model.converged_)}
-    return Outcome(model.components_, model.doc_topics_, facts, _effect(model, task))
+    return model.fit(task.counts, metadata=metadata)
+
+
+def facts_of(model: GPTM) -> dict[str, Any]:
+    return {"sweeps": model.n_iter_, "converged": bool(model.converged_)}
 
 
 def _effect(model: GPTM, task: Task) -> dict[str, list[float]] | None:

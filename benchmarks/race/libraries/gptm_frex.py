@@ -8,5 +8,5 @@ PACKAGE, WARMS_UP = "gptm", True
 
 
 def fit(task: Task) -> Outcome:
-    outcome = gptm.fit(task)
-    return outcome._replace(topics=metrics.frex(outcome.topics))
+    model = gptm.fitted_model(task)
+    return Outcome(metrics.frex(model.components_), model.doc_topics_, gptm.facts_of(model))

@@ -18,14 +18,15 @@ def topics(
     by: Annotated[
         str,
         typer.Option(
-            help="Which words to show: the most probable (words), or the best by frex, lift or score."
+            help="Which words to show: the most prominent (words), the most probable (probable), or the best by frex, "
+            "lift or score."
         ),
     ] = "words",
     output: o.Output = None,
 ) -> None:
     """List the topics of a model with their shares and words, largest first."""
-    if by not in ("words", "frex", "lift", "score"):
-        raise UsageError(f"--by expects words, frex, lift or score; got {by!r}.")
+    if by not in ("words", "probable", "frex", "lift", "score"):
+        raise UsageError(f"--by expects words, probable, frex, lift or score; got {by!r}.")
     check_table(output, inputs=[model])
     with model_file(model) as path:
         from gptm.model import load

@@ -10,7 +10,15 @@ from gptm.metrics.held_out_words import (
     split_tokens,
 )
 from gptm.metrics.significance import topic_significance
-from gptm.metrics.topic_words import exclusivity, frex, lift, relevance, top_words, word_scores
+from gptm.metrics.topic_words import (
+    exclusivity,
+    frex,
+    lift,
+    prominence,
+    relevance,
+    top_words,
+    word_scores,
+)
 from gptm.metrics.window_coherence import c_npmi, c_v
 
 __all__ = [
@@ -25,6 +33,7 @@ __all__ = [
     "nmi",
     "npmi_coherence",
     "perplexity",
+    "prominence",
     "purity",
     "relevance",
     "split_tokens",

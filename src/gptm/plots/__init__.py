@@ -1,6 +1,6 @@
 """Fitted models as pictures. Each function takes a matplotlib Axes, or makes one, and returns it.
 
-Topics are named by their most probable words, the colours suit all kinds of colour vision, and bands and bars are
+Topics are named by their most prominent words, the colours suit all kinds of colour vision, and bands and bars are
 credible intervals. matplotlib loads with the first plot: `pip install 'gptm[plot]'`.
 
 Examples

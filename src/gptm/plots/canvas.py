@@ -10,7 +10,7 @@ from sklearn.isotonic import isotonic_regression
 from gptm._basics.types import Array
 from gptm.fitted import Fitted
 from gptm.model import GPTM
-from gptm.tables import list_words, word_names
+from gptm.tables import shown_words
 
 # Okabe and Ito's colours, which suit all kinds of colour vision; without yellow, which is faint on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -96,7 +96,7 @@ def as_dates(axis: Any) -> None:
 def topic_labels(
     model: GPTM, n_words: int = 3, feature_names: Sequence[str] | None = None
 ) -> list[str]:
-    """Labels of topics: their names, or their most probable words; numbers if words are unknown or labels repeat."""
+    """Labels of topics: their names, or their most prominent words; numbers if words are unknown or labels repeat."""
     return fitted_labels(model.fitted_, n_words, feature_names)
 
 
@@ -107,8 +107,7 @@ def fitted_labels(
     if feature_names is None and fitted.vocabulary is None:
         labels = [f"topic {i}" for i in range(fitted.K)]
     else:
-        words = list_words(fitted.components, word_names(fitted, feature_names), n_words)
-        labels = [", ".join(own) for own in words]
+        labels = [", ".join(own) for own in shown_words(fitted, n_words, feature_names)]
     names = fitted.topic_names or [None] * fitted.K
     labels = [name or label for name, label in zip(names, labels, strict=True)]
     times = Counter(labels)

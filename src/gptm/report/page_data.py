@@ -30,7 +30,7 @@ from gptm.surgery.hierarchy import topic_linkage
 
 MAX_WORDS = 30_000  # of the vocabulary that can be searched
 N_WORDS = 30  # of a topic, in each order that the page offers
-LABEL_WORDS, LABEL_LAMBDA = 3, 0.6  # words that name a topic, by relevance
+LABEL_WORDS = 3  # words that name a topic
 
 
 def report_data(
@@ -225,7 +225,7 @@ def _topics(model: GPTM, names: list[str], share: Array) -> list[dict[str, Any]]
     table = model.topics(1, feature_names=names)
     overall = share @ beta
     candidates = _candidates(beta, overall)
-    labels = metrics.top_words(metrics.relevance(beta, overall, LABEL_LAMBDA), LABEL_WORDS)
+    labels = metrics.top_words(tables.shown_weights(model.fitted_), LABEL_WORDS)
     frex = metrics.top_words(metrics.frex(beta), 10)
     given = [clean_text(name or "", 40) for name in model.topic_names_ or [None] * len(beta)]
     return [

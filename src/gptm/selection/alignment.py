@@ -13,7 +13,7 @@ from gptm._basics.types import Array
 from gptm._basics.validation import is_real
 from gptm.fitted import Fitted
 from gptm.model import GPTM
-from gptm.tables import list_words, topic_shares, word_names
+from gptm.tables import shown_words, topic_shares
 
 _SHOWN_WORDS = 4
 
@@ -172,7 +172,7 @@ def _rows(overlap: Array, threshold: float) -> list[tuple[Any, ...]]:
 
 
 def topic_labels_of(fitted: Fitted) -> list[str]:
-    """The names of topics, or their most probable words."""
-    words = list_words(fitted.components, word_names(fitted), _SHOWN_WORDS)
+    """The names of topics, or their most prominent words."""
+    words = shown_words(fitted, _SHOWN_WORDS)
     names = fitted.topic_names or [None] * fitted.K
     return [name or " ".join(own) for name, own in zip(names, words, strict=True)]

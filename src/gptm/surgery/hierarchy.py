@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
+from gptm import metrics
 from gptm._basics.errors import ArgumentError
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
@@ -75,7 +76,8 @@ def hierarchy_table(
     together = [sorted(left + right) for left, right in steps]
     words = np.array([shares[group] @ fitted.components[group] for group in together])
     names = word_names(fitted, feature_names)
-    top = list_words(words, names, n_words) if together else []
+    shown = metrics.prominence(words, fitted.word_rates) if together else words
+    top = list_words(shown, names, n_words) if together else []
     table = pd.DataFrame(
         {
             "left": [list(left) for left, _ in steps],

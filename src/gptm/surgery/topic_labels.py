@@ -10,7 +10,7 @@ from gptm._basics.errors import ArgumentError
 from gptm.corpus import Corpus
 from gptm.fitted import Fitted
 from gptm.surgery.topic_edits import checked_name, names_of
-from gptm.tables import document_table, list_words, topic_shares, word_names
+from gptm.tables import document_table, shown_words, topic_shares, word_names
 
 Namer = Callable[[list[str], list[str]], str | None]
 N_CANDIDATES = 25  # of a topic's most probable words, from which its name is made
@@ -25,7 +25,7 @@ def names_by(
     if not callable(function):
         expected = "must be a function of a list of words and a list of texts that returns a name"
         raise ArgumentError("function", expected, function)
-    words = list_words(fitted.components, word_names(fitted), n_words)
+    words = shown_words(fitted, n_words)
     names = names_of(fitted)
     for topic in range(fitted.K):
         texts = typical_texts(fitted, topic, n_documents, corpus)

@@ -9,7 +9,7 @@ from gptm.views.html_card import Bar, HtmlCell, card, html_table
 from gptm.views.text_lines import aligned, percent
 
 MOST_SHOWN = 60  # topics
-_MORE = "Columns words, frex, lift and score have the words in four orders."
+_MORE = "Columns words, probable, frex, lift and score have the words in five orders."
 
 
 class TopicTable(pd.DataFrame):
