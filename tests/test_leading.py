@@ -13,6 +13,7 @@ from gptm.kernels import Documents
 from gptm.kernels.bound import Groups
 from gptm.kernels.vector_groups import NEIGHBOURS, SAMPLE, _with_neighbours, vector_groups
 from gptm.starts.leading import SHARE, WEIGHT, lead_of, words_gain
+from test_checkpoint import Crash, crash_at, same
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chain is short", "ignore:fit did not converge")
 K, D, V = 4, 240, 60
@@ -189,3 +190,21 @@ def test_labels_go_before_vectors_in_a_sum():
     bound = (k.Embedding("v") + 2.0 * k.MustLink("label")).bind(Documents(D, frame))
     assert bound.groups(K, np.random.RandomState(0)).given
     assert (k.Linear("label")).bind(Documents(D, frame)).groups(K, np.random.RandomState(0)) is None
+
+
+def test_a_led_fit_goes_on_after_a_crash(tmp_path, monkeypatch):
+    def run(path=None):
+        model = GPTM(K, kernel=k.Embedding("v"), random_state=0, max_iter=20, n_jobs=1)
+        return model.fit(X, metadata={"v": list(VECTORS)}, checkpoint=path, every=0)
+
+    path, expected = tmp_path / "work", run()
+    with monkeypatch.context() as patch:
+        crash_at(patch, 9)
+        with pytest.raises(Crash):
+            run(path)
+    same(run(path), expected)
+
+
+def test_several_chains_start_at_the_groups():
+    model = fit(k.Embedding("v"), {"v": list(VECTORS)}, n_chains=2, max_iter=40)
+    assert agreement(model.doc_topics_.argmax(1)) > 0.95

@@ -1037,9 +1037,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> corpus = Corpus.from_texts(texts, max_df=1.0)
         >>> table = CTM(n_components=2, random_state=0).fit(corpus).topics(n_words=2)
         >>> sorted(table["words"])
-        ['coffee, hot', 'tea, hot']
-        >>> sorted(table["frex"])
         ['coffee, beans', 'tea, green']
+        >>> sorted(table["probable"])
+        ['coffee, hot', 'tea, hot']
         """
         check_number("n_words", n_words, least=1, integer=True)
         return tables.topic_table(self._with_proportions(), n_words, feature_names)
