@@ -313,3 +313,41 @@ def test_rows_in_another_order_than_the_texts_are_refused():
         ValueError, match=r"metadata must be a pandas or polars DataFrame.*got list"
     ):
         Corpus.from_texts(frame["text"], metadata=frame[["day"]].to_dict("records"))
+
+
+def test_documents_that_are_cut_into_words():
+    tokens = [["green", "tea", "Tea"], ("tea",), [], np.array(["war", "tea"])]
+    corpus = Corpus.from_tokens(tokens, metadata={"day": [1, 2, 3, 4], "id": list("abcd")})
+    assert list(corpus.vocabulary) == ["Tea", "green", "tea", "war"]
+    assert corpus.counts.toarray().tolist() == [[1, 1, 1, 0], [0, 0, 1, 0], [0] * 4, [0, 0, 1, 1]]
+    assert corpus.texts.tolist() == ["green tea Tea", "tea", "", "war tea"]
+    assert corpus.ids.tolist() == list("abcd")
+    assert list(Corpus.from_tokens(tokens, min_df=2).vocabulary) == ["tea"]
+    new = Corpus.from_tokens([["tea", "rain"]], vocabulary=corpus.vocabulary)
+    assert new.counts.toarray().tolist() == [[0, 0, 1, 0]]
+    model = CTM(2, random_state=0, max_iter=10).fit(corpus)
+    assert model.transform(new).shape == (1, 2)
+    assert "text" in model.representative_documents(0)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["a text"], r"position 0 is 'a text' of type str. For texts use Corpus.from_texts"),
+        ([["tea"], [("tea", 2)]], r"position 1 is \[\('tea', 2\)\] of type list"),
+        ([["tea"], None], "position 1 is None of type NoneType"),
+        ([[], []], "there is no word in the 2 documents"),
+        ([["tea"] * 50, [1] * 90], "position 1 is .{60} of type list"),
+    ],
+)
+def test_what_is_not_cut_into_words(tokens, message):
+    with pytest.raises(ValueError, match=message):
+        Corpus.from_tokens(tokens)
+
+
+def test_lists_of_words_are_no_texts_and_the_error_says_where_to_go():
+    for wrong in (Corpus.from_texts, CTM(2).fit):
+        with pytest.raises(ValueError, match=r"cut into words use Corpus\.from_tokens"):
+            wrong([["green", "tea"], ["war", "army"]])
+    with pytest.raises(ValueError, match=r"fit\(df\['text'\]\)"):
+        CTM(2).fit(pd.DataFrame({"text": ["green tea", "war"]}))

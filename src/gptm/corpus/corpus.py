@@ -19,6 +19,7 @@ from gptm.corpus.corpus_view import corpus_html
 from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.problems import ProblemLog
+from gptm.corpus.token_lists import count_tokens
 from gptm.corpus.typed_columns import find_id_column, read_ids, typed_frame
 from gptm.corpus.words import TOKEN_PATTERN, Counting, Words, chunks
 from gptm.corpus.words_report import WordsReport
@@ -207,6 +208,50 @@ class Corpus:
                 logger.warning(report.said_of_cleaning)
             corpus._check_kinds_are_of_columns()
             corpus._settle_kinds()
+        return corpus
+
+    @classmethod
+    def from_tokens(
+        cls,
+        tokens: Iterable[Sequence[str]],
+        metadata: Any = None,
+        ids: Sequence[Any] | None = None,
+        *,
+        vocabulary: Sequence[str] | np.ndarray | None = None,
+        min_df: int | float = 1,
+        max_df: int | float = 1.0,
+        kinds: Mapping[str, str] | None = None,
+    ) -> "Corpus":
+        """Count the words of documents that are already cut into words, as gensim and tomotopy take them.
+
+        Parameters
+        ----------
+        tokens : iterable of lists of str
+            One list per document. Words are counted as they are: nothing is left out or put into lower case.
+        metadata, ids, kinds
+            As in `from_texts`.
+        vocabulary : sequence of str, optional
+            Count these words and no others: that of the training corpus, for new documents.
+        min_df, max_df : int or float
+            In how many documents a word must and may be, or in which share of them, as in scikit-learn.
+
+        Returns
+        -------
+        Corpus
+
+        Examples
+        --------
+        >>> from gptm import Corpus
+        >>> corpus = Corpus.from_tokens([["green", "tea"], ["tea", "house", "tea"]])
+        >>> list(corpus.vocabulary), corpus.counts.toarray().tolist()
+        (['green', 'house', 'tea'], [[1, 0, 1], [0, 1, 2]])
+        """
+        _check_order(tokens, metadata)
+        counts, names, texts = count_tokens(tokens, vocabulary, min_df, max_df)
+        corpus = cls(counts, names, metadata=metadata, ids=ids, texts=texts, kinds=kinds)
+        if ids is None:
+            corpus._take_ids()
+        corpus._check_kinds_are_of_columns()
         return corpus
 
     @property

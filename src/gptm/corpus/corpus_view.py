@@ -66,7 +66,7 @@ def _columns(frame: pd.DataFrame) -> str:
         values = frame.iloc[:, position]
         cells = [cell for cell in values if not is_missing(cell)]
         different = len(set(map(str, cells)))
-        example = cut(one_line(str(cells[0])), _LONG) if cells else ""
+        example = cut(one_line(str(cells[0])).removesuffix(" 00:00:00"), _LONG) if cells else ""
         name = str(values.name)
         missing = len(values) - len(cells)
         rows.append([name, kinds.get(name, ""), f"{missing:,}", f"{different:,}", example])

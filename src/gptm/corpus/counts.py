@@ -197,4 +197,7 @@ def _hint(message: str) -> str | Message:
             ),
             ".",
         )
-    return "Expected a matrix of counts, documents x words, a gptm.Corpus, or a list of texts."
+    return (
+        "Expected a matrix of counts, documents x words, a gptm.Corpus, or a list of texts, such as a column of a "
+        "table: fit(df['text']). For documents that are already cut into words use Corpus.from_tokens."
+    )

@@ -576,9 +576,15 @@ def chunks(texts: Iterable[str], size: int = 1000) -> Iterable[list[str]]:
     chunk: list[str] = []
     for position, text in enumerate(texts):
         if not isinstance(text, str):
+            cut = isinstance(text, list | tuple | np.ndarray)
+            remedy = (
+                "For documents that are already cut into words use Corpus.from_tokens."
+                if cut
+                else "Use an empty string for a document without text."
+            )
             raise ValueError(
                 f"texts must be strings; the one at position {position} is {text!r} of type "
-                f"{type(text).__name__}. Use an empty string for a document without text."
+                f"{type(text).__name__}. {remedy}"
             )
         chunk.append(text)
         if len(chunk) == size:

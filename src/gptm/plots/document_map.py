@@ -25,7 +25,9 @@ from gptm.plots.canvas import (
     topic_labels,
 )
 from gptm.tables import topic_numbers
+from gptm.views.text_lines import cut
 
+_LABEL = 28  # characters of a topic's name beside an axis
 FEW = 6  # different whole numbers that count as categories
 
 
@@ -90,7 +92,8 @@ def plot_documents(
     draw = _draw_classes if coloring.kind == "classes" else _draw_numbers
     draw(ax, places, coloring, dots)
     for axis, share, direction in zip((ax.xaxis, ax.yaxis), shares, directions.T, strict=True):
-        low, high = labels[int(direction.argmin())], labels[int(direction.argmax())]
+        ends = labels[int(direction.argmin())], labels[int(direction.argmax())]
+        low, high = (cut(label, _LABEL) for label in ends)
         axis.set_label_text(f"← {low}     ({100 * share:.0f} %)     {high} →", fontsize=SMALL)
     ax.set_aspect("equal", adjustable="datalim")
     tidy(ax, "both")

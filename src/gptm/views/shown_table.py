@@ -10,6 +10,7 @@ from gptm.views.text_lines import WIDTH, cut, one_line
 
 _SHOWN = 60  # rows
 _LEAST = 12  # characters that a column of texts keeps
+_FIRST = ("text", "words", "topic_name")  # columns that are cut before others
 _BETWEEN = "  "
 _TITLE, _NOTE = "title", "note"  # under which a table carries its heading along
 
@@ -60,7 +61,10 @@ def table_lines(table: pd.DataFrame, numbers: Sequence[str] = ()) -> list[str]:
     texts = _texts(table[:_SHOWN])
     right = [name in numbers or _is_number(table, name) for name in texts]
     rows = [list(map(str, texts.columns)), *texts.astype(str).to_numpy().tolist()]
-    widths = _fitting([max(map(len, cells)) for cells in zip(*rows, strict=True)], right)
+    first = [not number and name in _FIRST for name, number in zip(texts, right, strict=True)]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for which in (first, [not number for number in right]):
+        widths = _fitting(widths, which)
     lines = [
         _BETWEEN.join(
             cell.rjust(width) if number else cut(cell, width).ljust(width)
@@ -71,17 +75,15 @@ def table_lines(table: pd.DataFrame, numbers: Sequence[str] = ()) -> list[str]:
     return [*lines, f"... and {len(table) - _SHOWN:,} more rows"] if len(table) > _SHOWN else lines
 
 
-def _fitting(widths: list[int], right: list[bool]) -> list[int]:
-    """Widths of columns such that they fit: the widest text gives way first."""
+def _fitting(widths: list[int], which: list[bool]) -> list[int]:
+    """Widths of columns such that they fit, if those in question can give enough: the widest gives way first."""
     widths = list(widths)
     over = sum(widths) + len(_BETWEEN) * (len(widths) - 1) - WIDTH
-    while over > 0:
-        texts = [i for i, number in enumerate(right) if not number and widths[i] > _LEAST]
-        if not texts:
+    for _ in range(max(over, 0)):
+        wide = [i for i, cut_it in enumerate(which) if cut_it and widths[i] > _LEAST]
+        if not wide:
             break
-        widest = max(texts, key=lambda i: widths[i])
-        widths[widest] -= 1
-        over -= 1
+        widths[max(wide, key=lambda i: widths[i])] -= 1
     return widths
 
 

@@ -1,0 +1,57 @@
+"""Counts of documents that are already cut into words, as gensim and tomotopy take them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer
+
+from gptm._basics.errors import InputError
+
+
+def count_tokens(
+    documents: Iterable[Sequence[str]],
+    vocabulary: Sequence[str] | np.ndarray | None = None,
+    min_df: int | float = 1,
+    max_df: int | float = 1.0,
+) -> tuple[csr_matrix, np.ndarray, list[str]]:
+    """Counts (documents, words), the words in order, and the documents as texts.
+
+    Examples
+    --------
+    >>> counts, words, texts = count_tokens([["green", "tea", "tea"], []])
+    >>> counts.toarray().tolist(), words.tolist(), texts
+    ([[1, 2], [0, 0]], ['green', 'tea'], ['green tea tea', ''])
+    """
+    tokens = [_checked(document, position) for position, document in enumerate(documents)]
+    if vocabulary is None and not any(tokens):
+        raise InputError(f"there is no word in the {len(tokens):,} documents.")
+    vectorizer = CountVectorizer(
+        analyzer=_as_they_are,
+        min_df=min_df,
+        max_df=max_df,
+        vocabulary=None if vocabulary is None else list(vocabulary),
+    )
+    counts = csr_matrix(vectorizer.fit_transform(tokens))
+    names = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
+    return counts, names, [" ".join(own) for own in tokens]
+
+
+def _as_they_are(tokens: list[str]) -> list[str]:
+    return tokens
+
+
+def _checked(document: Any, position: int) -> list[str]:
+    listed = isinstance(document, list | tuple | np.ndarray)
+    if listed and all(isinstance(word, str) for word in document):
+        return [str(word) for word in document]
+    raise InputError(
+        "tokens must be one list of words per document; the one at position "
+        f"{position} is {_short(document)} of type {type(document).__name__}. For texts use Corpus.from_texts."
+    )
+
+
+def _short(document: object) -> str:
+    text = repr(document)
+    return text if len(text) <= 60 else f"{text[:59]}…"
