@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit, softmax
 
 from gptm import _hot
-from gptm._hot import weighted_points as hot
+from gptm._hot import document_mode, panel_factors, panels, point_summaries
 from gptm.inference.em.document_step import Prior
 from gptm.prediction.theta import sobol_normals, theta_by_points, weighted_points
 
@@ -362,30 +362,30 @@ def positive_definite(K, seed=0):
 def test_factorise_and_solve(form, K):
     A, U, roots = positive_definite(K), np.zeros((K, K)), np.zeros(K)
     x, b = np.zeros(K), np.arange(1.0, K + 1)
-    assert form_of(hot.factorise, form)(A, np.zeros(K), U, roots)
+    assert form_of(panel_factors.factorise, form)(A, np.zeros(K), U, roots)
     assert_allclose(np.triu(U), np.linalg.cholesky(A).T, rtol=1e-12)
     assert_allclose(roots, 1 / np.diag(U), rtol=1e-12)
     x[:] = b
-    form_of(hot.solve, form)(U, roots, x)
+    form_of(panel_factors.solve, form)(U, roots, x)
     assert_allclose(A @ x, b, rtol=1e-10)
     columns = np.random.default_rng(1).standard_normal((K, 8))
     panel = columns.ravel().copy()
-    form_of(hot.solve_panel, form)(U, roots, panel)
+    form_of(panel_factors.solve_panel, form)(U, roots, panel)
     assert_allclose(np.triu(U) @ panel.reshape(K, 8), columns, rtol=1e-10, atol=1e-12)
 
 
 def test_factorise_refuses(form):
     A, U, roots = positive_definite(8), np.zeros((8, 8)), np.zeros(8)
     least = np.linalg.cholesky(A).diagonal() ** 2
-    assert form_of(hot.factorise, form)(A, 0.99 * least, U, roots)
-    assert not form_of(hot.factorise, form)(A, 1.01 * least, U, roots)
+    assert form_of(panel_factors.factorise, form)(A, 0.99 * least, U, roots)
+    assert not form_of(panel_factors.factorise, form)(A, 1.01 * least, U, roots)
     A[5, 5] = -1.0
-    assert not form_of(hot.factorise, form)(A, np.zeros(8), U, roots)
+    assert not form_of(panel_factors.factorise, form)(A, np.zeros(8), U, roots)
 
 
 def test_add_gram(form):
     A, out = np.random.default_rng(0).standard_normal((5, 16)), np.ones((16, 16))
-    form_of(hot.add_gram, form)(A, 4, out)
+    form_of(panels.add_gram, form)(A, 4, out)
     assert_allclose(np.triu(out), np.triu(1 + A[:4].T @ A[:4]), rtol=1e-12)
 
 
@@ -395,11 +395,11 @@ def test_sort_pairs_and_quantiles(form, n):
     values, weights = rng.random(n), rng.dirichlet(np.ones(n))
     order = np.argsort(values)
     sorted_values, sorted_weights = values[order], weights[order]
-    form_of(hot.sort_pairs, form)(values, weights)
+    form_of(point_summaries.sort_pairs, form)(values, weights)
     assert np.array_equal(values, sorted_values)
     assert np.array_equal(weights, sorted_weights)
     levels, out = np.array([0.0, 0.1, 0.5, 0.9, 1.0]), np.zeros(5)
-    form_of(hot.weighted_quantiles, form)(values, weights, levels, out)
+    form_of(point_summaries.weighted_quantiles, form)(values, weights, levels, out)
     middles = np.cumsum(weights) - 0.5 * weights
     assert_allclose(out, np.interp(levels, middles, values), rtol=1e-10)
 
@@ -410,7 +410,9 @@ def test_score_is_zero_at_the_mode(form, seed):
     post, scratch = Posterior(documents), _hot.PointsScratch.of(5, 40, 8)
     words, data = documents.counts.indices, documents.counts.data
     topics = _hot.padded_rows(documents.beta_T)
-    length, N = hot.gather(words, data, topics, scratch.words[1], scratch.words[0], scratch.beta)
+    length, N = document_mode.gather(
+        words, data, topics, scratch.words[1], scratch.words[0], scratch.beta
+    )
     P = np.eye(8)
     P[:5, :5] = post.P
     m, eta = np.full((2, 8), _hot.NOWHERE)

@@ -11,6 +11,7 @@ would run different copies of the same function, whose last bits differ.
 from gptm._hot.binomials import binomial
 from gptm._hot.block_sweep import SweepScratch, sweep_block
 from gptm._hot.contrast_rows import to_contrast_rows, to_topic_rows
+from gptm._hot.document_mode import find_mode
 from gptm._hot.document_posterior import ANYTHING, NOWHERE, document_block, optimise_document
 from gptm._hot.first_guess import guess_document
 from gptm._hot.lda_tokens import choose, count_pairs, gibbs_sweep, next_uniform, weigh
@@ -27,13 +28,14 @@ from gptm._hot.linear_algebra import (
 from gptm._hot.logit_variances import settle_nu2, solve_nu2
 from gptm._hot.nearest import keep_nearest, nearest_by_words, nearest_members, nearest_rows
 from gptm._hot.newton import LEVELS, level_of, newton_direction
+from gptm._hot.point_summaries import PointsOut
 from gptm._hot.scratch import Scratch
 from gptm._hot.simd import LANES, padded, padded_rows, padded_zeros
 from gptm._hot.simd_lowering import Vector
 from gptm._hot.softmax import Rules, SoftmaxScratch, expected_softmax
 from gptm._hot.token_draws import draw_tokens
 from gptm._hot.topic_search import find_topic
-from gptm._hot.weighted_points import PointsOut, PointsScratch, find_mode, weigh_block
+from gptm._hot.weighted_points import PointsScratch, weigh_block
 from gptm._hot.window_counts import count_windows
 from gptm._hot.word_draws import draw_gammas, draw_tables, expected_words, normalise_words
 from gptm._hot.word_evidence import (
