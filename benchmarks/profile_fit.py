@@ -1,4 +1,4 @@
-"""Where the time of a fit goes: seconds of each part, as a table. Usage:
+"""Where the time of a fit goes: seconds of CPU of each part, as a table. Usage:
 
 python -m benchmarks.profile_fit --data FOLDER [--topics 20,100]
 """
@@ -7,12 +7,12 @@ import argparse
 import time
 import warnings
 from collections import defaultdict
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.peers import corpora
 from gptm import CTM, model
-from gptm.inference.em import loop as em
-from gptm.inference.em import parameter_steps as mstep
+from gptm.inference.sampling import kept, run_sampler, sweeps
 from gptm.starts import lda as gibbs
 
 HERE = Path(__file__).resolve().parent
@@ -21,34 +21,54 @@ PARTS = {
     "Gibbs sweeps": (gibbs.LdaRun, "sweep_to"),
     "likelihood of the runs": (gibbs.LdaRun, "fit"),
     "rest of the start": (model, "make_starts"),
-    "documents": (em, "infer_documents"),
-    "topics": (mstep, "update_beta"),
-    "means": (em, "solve_means"),
-    "view of the logits": (em, "view_logits"),
+    "kept draws": (kept.Kept, "add"),
+    "means of the draws": (run_sampler, "summarised"),
+}
+STEPS = {
+    "draw_topics": "topics",
+    "draw_documents": "documents",
+    "draw_prior": "prior of the topics",
+    "draw_means": "means",
+    "draw_covariances": "covariances",
 }
 
 
 class Clock:
-    """Seconds inside some functions, what they call of each other left out."""
+    """Seconds of CPU inside some functions, what they call of each other left out."""
 
     def __init__(self):
         self.seconds, self.inside = defaultdict(float), []
 
-    def watch(self, name, owner, attribute):
-        original = getattr(owner, attribute)
+    def timed(self, name, function):
+        """The function, whose time counts under this name."""
 
         def timed(*args, **kwargs):
             self.inside.append(0.0)
-            began = time.perf_counter()
+            began = time.process_time()
             try:
-                return original(*args, **kwargs)
+                return function(*args, **kwargs)
             finally:
-                taken = time.perf_counter() - began
+                taken = time.process_time() - began
                 self.seconds[name] += taken - self.inside.pop()
                 if self.inside:
                     self.inside[-1] += taken
 
-        setattr(owner, attribute, timed)
+        return timed
+
+    @contextmanager
+    def watching(self):
+        """Inside the block, all parts are timed."""
+        saved = [(owner, name, getattr(owner, name)) for owner, name in PARTS.values()]
+        steps = sweeps.STEPS
+        for part, (owner, name) in PARTS.items():
+            setattr(owner, name, self.timed(part, getattr(owner, name)))
+        sweeps.STEPS = tuple(self.timed(STEPS[step.__name__], step) for step in steps)
+        try:
+            yield
+        finally:
+            sweeps.STEPS = steps
+            for owner, name, original in saved:
+                setattr(owner, name, original)
 
 
 def main():
@@ -60,22 +80,17 @@ def main():
     warnings.simplefilter("ignore")
     paths = corpora.build([options.corpus], options.data, HERE / ".splits")
     X = corpora.load(paths[options.corpus]).train.astype(float)
-    CTM(3, inference="variational", max_iter=2, random_state=0, n_jobs=2).fit(X[:200])  # compiles
+    CTM(3, max_iter=2, random_state=0, n_jobs=2).fit(X[:200])  # compiles
     columns = {}
     for K in map(int, options.topics.split(",")):
-        clock = Clock()
-        saved = {key: (o, a, getattr(o, a)) for key, (o, a) in PARTS.items()}
-        for name, (owner, attribute) in PARTS.items():
-            clock.watch(name, owner, attribute)
-        began = time.perf_counter()
-        fitted = CTM(K, inference="variational", random_state=0, n_jobs=2).fit(X)
-        clock.seconds["everything else"] = time.perf_counter() - began - sum(clock.seconds.values())
-        for owner, attribute, original in saved.values():
-            setattr(owner, attribute, original)
+        clock, began = Clock(), time.process_time()
+        with clock.watching():
+            fitted = CTM(K, random_state=0, n_jobs=2).fit(X)
+        clock.seconds["everything else"] = time.process_time() - began - sum(clock.seconds.values())
         columns[K] = clock.seconds, fitted.n_iter_
-    print("| part |" + "".join(f" {K} topics, {n} iterations |" for K, (_, n) in columns.items()))
+    print("| part |" + "".join(f" {K} topics, {n} sweeps |" for K, (_, n) in columns.items()))
     print("|---|" + "---|" * len(columns))
-    for name in [*PARTS, "everything else"]:
+    for name in [*PARTS, *STEPS.values(), "everything else"]:
         shares = (
             f" {seconds[name]:.2f} s ({seconds[name] / sum(seconds.values()):.0%}) |"
             for seconds, _ in columns.values()

@@ -32,6 +32,7 @@ from benchmarks.peers.__main__ import BENCHMARKS, DATA, expected_minutes, in_tur
 from benchmarks.peers.cases import CASES, LIBRARIES, Case, chosen
 from benchmarks.peers.results import PeerResults
 from benchmarks.peers.running import describe, measure, task_of
+from gptm.inference.sampling import sweeps
 from job_store import Store
 
 TINY = Case("tiny", 3, 1, {"gptm": {}, "scikit-learn": {"max_iter": 3}}, 0.1)
@@ -454,6 +455,7 @@ def test_examples_in_docstrings(module):
 def test_the_parts_of_a_fit_that_are_timed_exist():
     for owner, name in profile_fit.PARTS.values():
         assert callable(getattr(owner, name))
+    assert list(profile_fit.STEPS) == [step.__name__ for step in sweeps.STEPS]
 
 
 class TestResuming:
