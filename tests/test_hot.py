@@ -1188,37 +1188,54 @@ def test_next_uniform_is_uniform():
     assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 4 / np.sqrt(len(values))
 
 
-def test_weigh(form):
-    """Nothing but the eight weights is written."""
+@pytest.mark.parametrize("K", [8, 24, 136])
+def test_weigh(form, K):
     rng = np.random.default_rng(0)
-    doc, word, inverse = rng.random((3, 24), dtype=np.float32)
+    doc, word, inverse = rng.random((3, K), dtype=np.float32)
     alpha, eta = np.float32(0.1), np.float32(0.2)
-
-    for first in (0, 8, 16):
-        weights, wanted = np.zeros(24, dtype=np.float32), np.zeros(24)
-        eight = slice(first, first + 8)
-        wanted[eight] = (doc[eight] + 0.1) * (word[eight] + 0.2) * inverse[eight]
-        whole = form_of(_hot.weigh, form)(doc, word, inverse, alpha, eta, first, weights)
-        assert_allclose(weights, wanted, rtol=1e-6)
-        assert_allclose(whole, wanted.sum(), rtol=1e-6)
+    wanted = (doc + 0.1) * (word + 0.2) * inverse
+    running = _hot.room_for_sums(K)
+    whole = form_of(_hot.weigh, form)(doc, word, inverse, alpha, eta, running)
+    assert_allclose(running, sums_of(wanted), rtol=1e-5)
+    assert_allclose(whole, wanted.sum(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("K", [1, 7, 8, 9, 20, 300, 531])
+def sums_of(weights):
+    """As `find_topic` reads them: within stretches of 64 topics, over every eighth of them, then over all of these."""
+    running = _hot.room_for_sums(len(weights))
+    for first in range(0, len(weights), 64):
+        some = weights[first : first + 64]
+        running[first : first + len(some)] = np.cumsum(some.reshape(-1, 8), axis=0).ravel()
+    running[-8:] = weights.reshape(-1, 8).sum(0)
+    return running
+
+
+@pytest.mark.parametrize("K", [1, 7, 8, 9, 20, 64, 65, 300, 531])
 def test_find_topic(form, K):
     """Every topic is found as often as it weighs; lanes come first, then the groups in a lane."""
     rng = np.random.default_rng(K)
     weights = np.zeros(_hot.padded(K), dtype=np.float32)
     weights[:K] = rng.integers(0, 4, K)
     weights[K - 1] += 1
-    running = np.cumsum(weights.reshape(-1, _hot.LANES), axis=0).ravel()
-    room = np.zeros(8, dtype=np.float32)
+    running = sums_of(weights)
     found = [
-        form_of(_hot.find_topic, form)(running, np.float32(left), room)
+        form_of(_hot.find_topic, form)(running, np.float32(left))
         for left in range(int(weights.sum()))
     ]
     assert_array_equal(np.bincount(found, minlength=len(weights)), weights)
     order = np.arange(len(weights)).reshape(-1, _hot.LANES).T.ravel()
     assert np.all(np.diff(np.argsort(order)[found]) >= 0)
+
+
+@pytest.mark.parametrize("K", [8, 72, 200])
+def test_add_weight(form, K):
+    weights = np.random.default_rng(K).integers(1, 9, K).astype(np.float32)
+    for k in (0, 7, K // 2, K - 1):
+        running = sums_of(weights)
+        form_of(_hot.add_weight, form)(running, k, np.float32(3.0))
+        more = weights.copy()
+        more[k] += 3.0
+        assert_array_equal(running, sums_of(more))
 
 
 def test_count_pairs(form):
@@ -1242,21 +1259,6 @@ def test_rows_of_contrasts(form, K):
     assert_allclose(U, eta @ H, atol=1e-13)
     form_of(_hot.to_topic_rows, form)(U, shift, lengths, back)
     assert_allclose(back, (U + shift) @ H.T, atol=1e-13)
-
-
-@pytest.mark.parametrize("K", [1, 7, 8, 9, 20])
-def test_choose_finds_every_topic(form, K):
-    """Against a search in the running sums; a number that rounds to one gets the last topic or a column beyond."""
-    rng = np.random.default_rng(K)
-    weights = np.zeros(_hot.padded(K), dtype=np.float32)
-    weights[:K] = rng.integers(1, 9, K)  # sums are exact
-    borders = np.cumsum(weights[:K]) / weights.sum()
-    for uniform in [0.0, *(borders[:-1] - 1e-6), *(borders[:-1] + 1e-6), 1 - 1e-6]:
-        sums = weights.reshape(-1, _hot.LANES).sum(axis=1)
-        topic = form_of(_hot.choose, form)(weights, sums, uniform)
-        assert topic == np.searchsorted(borders, uniform, side="right")
-        assert_allclose(sums, np.add.accumulate(weights.reshape(-1, _hot.LANES).sum(axis=1)))
-    assert form_of(_hot.choose, form)(weights, sums, 1.0) >= K - 1
 
 
 class Tokens:
@@ -1297,7 +1299,7 @@ class Tokens:
                 alpha,
                 np.full(V, eta, dtype=np.float32),
                 self.state,
-                np.full((2, 2, columns), np.nan, dtype=np.float32),
+                _hot.room_for_sums(2, columns),
             )
         self.topic_total = np.rint(sizes - V * eta)
 
@@ -1358,6 +1360,115 @@ def test_gibbs_sweep_agrees_with_the_joint_distribution():
     n, equal = 20_000, 0
     for _ in range(n):
         for _ in range(3):  # so that the draws counted are nearly independent
+            tokens.sweep(alpha=alpha, eta=eta)
+        equal += tokens.topics[0] == tokens.topics[1]
+    assert chi_square_fits(np.array([equal, n - equal]), probability)
+
+
+class WordTokens(Tokens):
+    """The same for sweeps word by word."""
+
+    def __init__(self, *arguments, **choices):
+        super().__init__(*arguments, **choices)
+        order = np.argsort(self.words, kind="stable")
+        self.docs, self.words, self.topics = (
+            x[order].copy() for x in (self.docs, self.words, self.topics)
+        )
+        self.list()
+
+    def list(self, form="compiled"):
+        D, n = self.shape[0], len(self.docs)
+        self.starts = np.cumsum(np.bincount(self.docs, minlength=D) + 1)
+        self.starts = np.concatenate([[0], self.starts[:-1]])
+        self.sizes = np.zeros(D, dtype=np.int64)
+        self.listed, self.held = np.zeros(n + D, np.int32), np.zeros(n + D, np.float32)
+        self.lists = (self.starts, self.sizes, self.listed, self.held)
+        form_of(_hot.list_topics, form)(self.docs, self.topics, *self.lists)
+
+    def sweep(self, form="compiled", tokens=slice(None), alpha=0.1, eta=0.2):
+        _, V, K = self.shape
+        sizes, inverse = self.topic_total + V * eta, np.zeros(_hot.padded(K), dtype=np.float32)
+        inverse[:K] = 1 / sizes
+        with np.errstate(over="ignore"):
+            form_of(_hot.word_sweep, form)(
+                self.docs[tokens],
+                self.words[tokens],
+                self.topics[tokens],
+                *self.lists,
+                self.word_topic,
+                sizes,
+                inverse,
+                alpha,
+                np.full(V, eta, dtype=np.float32),
+                self.state,
+                _hot.room_for_sums(2, _hot.padded(K)),
+            )
+        assert_allclose(inverse[:K], 1 / sizes, rtol=1e-6)
+        self.topic_total = np.rint(sizes - V * eta)
+
+    def in_documents(self):
+        """(D, K padded) counts as the lists have them."""
+        counts = np.zeros((self.shape[0], _hot.padded(self.shape[2])))
+        for d, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
+            counts[d, self.listed[start : start + size]] = self.held[start : start + size]
+            assert size == np.count_nonzero(counts[d])
+        return counts
+
+
+@pytest.mark.parametrize("K", [3, 11, 90])
+def test_word_sweep_keeps_the_counts(form, K):
+    tokens = WordTokens(0, K=K)
+    start = tokens.topics.copy()
+    for _ in range(4):
+        tokens.sweep(form)
+        doc_topic, word_topic, total = tokens.count()
+        assert_array_equal(tokens.in_documents(), doc_topic)
+        assert_array_equal(tokens.word_topic, word_topic)
+        assert_array_equal(tokens.topic_total, total)
+    assert np.count_nonzero(tokens.topics != start) > 20
+
+
+def test_word_sweep_is_the_same_in_plain_python():
+    compiled, python = WordTokens(1, K=11), WordTokens(1, K=11)
+    compiled.sweep("compiled")
+    python.sweep("python")
+    assert np.array_equal(compiled.topics, python.topics)
+
+
+@pytest.mark.parametrize("alpha", [0.02, 1.0])
+def test_word_sweep_draws_from_the_conditional_distribution(alpha):
+    """One token drawn again and again, all others held; nearly all proposals are accepted, some draws apart."""
+    eta, n, j = 0.2, 8000, 17
+    tokens = WordTokens(3)
+    V = tokens.shape[1]
+    d, w, i = tokens.docs[j], tokens.words[j], tokens.topics[j]
+    doc_topic = tokens.in_documents()
+    others = [
+        a.astype(float) for a in (doc_topic[d, :3], tokens.word_topic[w, :3], tokens.topic_total)
+    ]
+    for a in others:
+        a[i] -= 1
+    probability = (others[0] + alpha) * (others[1] + eta) / (others[2] + V * eta)
+    probability /= probability.sum()
+    drawn = np.empty(n, dtype=int)
+    for step in range(n):
+        for _ in range(4):
+            tokens.sweep(tokens=slice(j, j + 1), alpha=alpha, eta=eta)
+        drawn[step] = tokens.topics[j]
+    assert chi_square_fits(np.bincount(drawn, minlength=len(probability)), probability)
+
+
+def test_word_sweep_agrees_with_the_joint_distribution():
+    """Two tokens of one document and two of one word, by enumeration of which are equal."""
+    alpha, eta, K, V, n = 0.5, 0.3, 2, 3, 12_000
+    tokens = WordTokens(0, n=2, D=1, V=V, K=K)
+    tokens.words[:] = [0, 1]
+    tokens.doc_topic, tokens.word_topic, tokens.topic_total = tokens.count()
+    same, different = (alpha + 1) / (1 + V * eta), alpha / (V * eta)
+    probability = np.array([same, different]) / (same + different)
+    equal = 0
+    for _ in range(n):
+        for _ in range(4):
             tokens.sweep(alpha=alpha, eta=eta)
         equal += tokens.topics[0] == tokens.topics[1]
     assert chi_square_fits(np.array([equal, n - equal]), probability)

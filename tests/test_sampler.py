@@ -566,6 +566,21 @@ def test_urn(monkeypatch):
     assert np.abs((chain.mean(0) - known) / batch_errors(chain)).max() < 4
 
 
+def test_one_word_stands_for_all_that_no_document_has():
+    """The urn of two words and of four absent ones, with these one by one and as one word."""
+    rng, chains = np.random.default_rng(2), []
+    for absent, rows in ((0, 4), (4, 1)):
+        counts = np.vstack([[[6.0, 1.0], [2.0, 5.0]], np.zeros((rows, 2))])
+        now, chain = urn.first_urn(counts.sum(1), absent), []
+        assert_allclose([now.n_words, now.tau, now.base[0]], [6, 0.6, 7.5 / 17])
+        for _ in range(6000):
+            now = urn.draw_urn(counts, now, rng, 1)
+            chain.append([now.base[0], now.base[2:].sum(), np.log(now.tau), np.log(now.even)])
+        chains.append(np.array(chain))
+    errors = np.hypot(*map(batch_errors, chains))
+    assert np.abs((chains[0].mean(0) - chains[1].mean(0)) / errors).max() < 4
+
+
 def test_the_base_of_the_prior_is_never_lost():
     """Gammas of tiny pseudo-counts are all zero; one word then has all of the base."""
     rng = np.random.default_rng(0)
@@ -938,6 +953,19 @@ def test_another_seed_is_another_chain():
     assert not np.array_equal(chains[0], chains[2])
 
 
+def test_many_topics_have_their_covariances_drawn_now_and_then(monkeypatch):
+    monkeypatch.setattr("gptm.inference.sampling.state.MANY_TOPICS", 2)
+    problem, state = larger_model(1)
+    chain = [state]
+    for _ in range(5):
+        chain.append(sweeps.sweep(problem, chain[-1], 1))
+        assert np.isfinite(chain[-1].log_density)
+    for name in ("S", "B", "F"):
+        changes = [getattr(a, name) is not getattr(b, name) for a, b in pairwise(chain)]
+        assert changes == [True, False, True, False, True]
+    assert len({state.log_density for state in chain}) == 6
+
+
 # All steps together (Geweke, 2004)
 #
 # Draws from the prior, words included, against a chain that sweeps and then draws the words anew from the model: if
@@ -985,9 +1013,9 @@ def narrow_priors(monkeypatch):
     """Narrow, and without the tails of even and of the kernel's one factor."""
     right_even, right_strength = urn.draw_even, covariances._draw_strength
 
-    def draw_even(even, tables, rng):
+    def draw_even(even, tables, n_words, rng):
         """A step that would lead out is not taken, which is right for a symmetric one such as a slice's."""
-        new = right_even(even, tables, rng)
+        new = right_even(even, tables, n_words, rng)
         return new if new > LEAST_EVEN else even
 
     def draw_strength(problem, state, rng):
@@ -1178,6 +1206,14 @@ CASES = ("no kernel", "fixed covariance", "free", "shared", "identity", "graph",
 @pytest.mark.parametrize("name", CASES)
 def test_geweke(name, narrow_priors):
     z = geweke(name, 5000, narrow_priors)
+    assert max(map(abs, z.values())) < 4, z
+
+
+@pytest.mark.parametrize("name", ["no kernel", "free"])
+def test_geweke_with_matrices_in_every_third_sweep(name, narrow_priors):
+    """As with many topics; here any are."""
+    narrow_priors.setattr("gptm.inference.sampling.state.MANY_TOPICS", 1)
+    z = geweke(name, 10000, narrow_priors)
     assert max(map(abs, z.values())) < 4, z
 
 

@@ -12,7 +12,7 @@ import pytest
 import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -196,6 +196,30 @@ def test_gibbs_after_an_interrupt(monkeypatch):
     assert_allclose(in_document.sum(axis=0), found.word_topic.sum(axis=0), rtol=1e-6)
 
 
+@pytest.mark.usefixtures("small_shards")
+@pytest.mark.parametrize("seeded", [False, True])
+def test_gibbs_of_many_topics(seeded, monkeypatch):
+    """Draws that look at the topics of documents only: for any number of threads, with counts as drawn."""
+    monkeypatch.setattr(gibbs, "MANY_TOPICS", 2)
+    counts, beta = anchored_corpus(0, D=80)
+    seeds = np.zeros((counts.shape[1], 3))
+    seeds[0, 0] = 5.0
+    found = []
+    for n_jobs in (1, 2):
+        run = LdaRun(counts, 3, np.random.RandomState(0), seeds if seeded else None)
+        assert len(run._pieces) > 1
+        run.sweep_to(17, n_jobs)
+        run.sweep_to(33, n_jobs)
+        found.append(run.start())
+        assert_array_equal(found[-1].word_topic.sum(1), tokens_of(counts))
+        assert_allclose(1 / found[-1].posterior.nu2 - 1, run._doc_topic[:, :3], rtol=1e-5)
+        assert_array_equal(run._doc_topic.sum(1), np.asarray(counts.sum(1)).ravel())
+    assert_array_equal(found[0].word_topic, found[1].word_topic)
+    topics = found[0].word_topic / found[0].word_topic.sum(0)
+    overlap = np.minimum(topics.T[:, None], np.asarray(beta)[None]).sum(-1)
+    assert np.all(overlap.max(0) > 0.7)
+
+
 # Anchor words
 
 
@@ -370,8 +394,8 @@ def runs(monkeypatch):
             self.fits = []
             found.append(self)
 
-        def fit(self):
-            self.fits.append(super().fit())
+        def fit(self, n_jobs=None):
+            self.fits.append(super().fit(n_jobs))
             return self.fits[-1]
 
     monkeypatch.setattr(start, "LdaRun", Noted)

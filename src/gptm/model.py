@@ -63,6 +63,7 @@ from gptm.inference.blocks.block_fit import (
 )
 from gptm.inference.checkpoint import Checkpoint
 from gptm.inference.em.run_em import run_em
+from gptm.inference.present_words import PresentWords
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.convergence import short_of_draws
 from gptm.inference.sampling.run_sampler import run_sampler
@@ -1424,6 +1425,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 progress.say(checkpoint.found())
             problem = interruptible(lambda: self._problem(counts, bound, previous))
             problem.seeds = seeds.counts
+            sampled = self.inference == "sampling" and previous is None and blocks is None
+            present = PresentWords(problem, all_of_them=not sampled)
+            problem, init = present.narrowed(problem), present.topics(init)
             if problem.coregionalization != "none":
                 progress.say(f"kernel ready  {progress.elapsed()}")
             seed = self.random_state if checkpoint is None else checkpoint.seed(self.random_state)
@@ -1431,6 +1435,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             starts = self._starts(problem, init, previous, seed, checkpoint, lead)
             progress.say(f"start found  {progress.elapsed()}")
             fitted = self._infer(problem, starts, progress, seed, checkpoint, blocks)
+            fitted = present.widened(fitted)
             if fitted.reason == "interrupt" and not len(fitted.trace) and earlier is not None:
                 warn("fit was interrupted before its first iteration; the earlier fit is kept.")
                 return counts

@@ -14,7 +14,16 @@ from gptm._hot.contrast_rows import to_contrast_rows, to_topic_rows
 from gptm._hot.document_mode import find_mode
 from gptm._hot.document_posterior import ANYTHING, NOWHERE, document_block, optimise_document
 from gptm._hot.first_guess import guess_document
-from gptm._hot.lda_tokens import choose, count_pairs, gibbs_sweep, next_uniform, weigh
+from gptm._hot.lda_tokens import (
+    add_weight,
+    count_pairs,
+    count_values,
+    explained,
+    gibbs_sweep,
+    next_uniform,
+    weigh,
+)
+from gptm._hot.lda_words import list_topics, word_sweep
 from gptm._hot.linear_algebra import (
     add_rows,
     cholesky,
@@ -34,7 +43,7 @@ from gptm._hot.simd import LANES, padded, padded_rows, padded_zeros
 from gptm._hot.simd_lowering import Vector
 from gptm._hot.softmax import Rules, SoftmaxScratch, expected_softmax
 from gptm._hot.token_draws import draw_tokens
-from gptm._hot.topic_search import find_topic
+from gptm._hot.topic_search import find_topic, room_for_sums
 from gptm._hot.weighted_points import PointsScratch, weigh_block
 from gptm._hot.window_counts import count_windows
 from gptm._hot.word_draws import draw_gammas, draw_tables, expected_words, normalise_words
@@ -60,10 +69,11 @@ __all__ = [
     "Vector",
     "add_expected_counts",
     "add_rows",
+    "add_weight",
     "binomial",
     "cholesky",
-    "choose",
     "count_pairs",
+    "count_values",
     "count_windows",
     "document_block",
     "dot",
@@ -73,6 +83,7 @@ __all__ = [
     "expected_softmax",
     "expected_topics",
     "expected_words",
+    "explained",
     "find_mode",
     "find_topic",
     "gibbs_sweep",
@@ -80,6 +91,7 @@ __all__ = [
     "inverse",
     "keep_nearest",
     "level_of",
+    "list_topics",
     "log_likelihood",
     "nearest_by_words",
     "nearest_members",
@@ -92,6 +104,7 @@ __all__ = [
     "padded_rows",
     "padded_zeros",
     "product",
+    "room_for_sums",
     "settle_nu2",
     "shifted_exp",
     "solve_nu2",
@@ -104,4 +117,5 @@ __all__ = [
     "weigh_block",
     "weighted_precision",
     "word_norms",
+    "word_sweep",
 ]

@@ -4,10 +4,13 @@ import numpy as np
 
 from gptm._hot.compile_options import FAST, inlined, loop
 from gptm._hot.exponential import log
-from gptm._hot.logit_draws import move_logits, soften
+from gptm._hot.logit_draws import draw_numbers, move_eight, soften
 from gptm._hot.random_keys import stream
-from gptm._hot.simd import LANES, padded, put
+from gptm._hot.simd import LANES, get, padded, padded_zeros, put
 from gptm._hot.token_draws import draw_tokens
+from gptm._hot.topic_search import room_for_sums
+
+PANELS = 8  # of eight documents each, whose logits move together: the prior precision is read once for all
 
 
 class SweepScratch:
@@ -15,31 +18,48 @@ class SweepScratch:
 
     def __init__(self, K: int):
         rows = padded(K)
-        self.lanes = np.zeros((4, rows, LANES))  # tokens, eta, away, e
-        self.room = np.ones((6, LANES))  # random numbers, lengths, and sums of proportions
-        self.states = np.zeros(LANES, dtype=np.uint64)
-        self.single = np.zeros((3, rows), dtype=np.float32)  # proportions, and weights of topics
+        self.panels = padded_zeros(4, PANELS, LANES * rows)  # tokens, mean, away, e
+        self.lanes = padded_zeros(2, PANELS, LANES)  # lengths, and sums of e
+        self.room = padded_zeros(3, LANES)
+        self.numbers = padded_zeros(3, LANES * LANES)
+        self.states = np.zeros((PANELS, LANES), dtype=np.uint64)
+        self.single = np.zeros((2, rows), dtype=np.float32)  # proportions, and weights of topics
+        self.running = room_for_sums(rows)
         self.n = np.zeros(K)
 
     def __iter__(self):
-        return iter((self.lanes, self.room, self.states, self.single, self.n))
+        return iter(vars(self).values())
 
 
 @inlined(fastmath=FAST)
-def take_in(eta, mean, start, logits, away):
-    """Fill eight lanes with documents' logits and with how far they are from their means, from `start` on."""
+def take_in(eta, mean, start, means, away):
+    """Fill a panel with prior means of documents, and one with how far their logits are from these, from `start` on."""
     for lane in range(LANES):
         d = min(start + lane, eta.shape[0] - 1)  # the last one again, in lanes that are not read
         for k in range(eta.shape[1]):
-            logits[k, lane] = eta[d, k]
-            away[k, lane] = eta[d, k] - mean[d, k]
+            means[k * LANES + lane] = mean[d, k]
+            away[k * LANES + lane] = eta[d, k] - mean[d, k]
+
+
+@inlined(fastmath=FAST)
+def hand_back(means, away, start, eta):
+    """Write logits, centred: words cannot see what a document's topics have in common."""
+    K = eta.shape[1]
+    for lane in range(min(LANES, eta.shape[0] - start)):
+        d, middle = start + lane, 0.0
+        for k in range(K):
+            eta[d, k] = means[k * LANES + lane] + away[k * LANES + lane]
+            middle += eta[d, k]
+        middle /= K
+        for k in range(K):
+            eta[d, k] -= middle
 
 
 @inlined(fastmath=FAST)
 def take_shares(e, lane, scale, out, shares):
     """Fill `out` with the proportions of one document, and add them to `shares`."""
-    for k in range(e.shape[0]):
-        theta = e[k, lane] * scale
+    for k in range(shares.shape[0]):
+        theta = e[k * LANES + lane] * scale
         out[k] = np.float32(theta)
         shares[k] += theta
 
@@ -59,10 +79,13 @@ def sweep_block(
     tally,
     fits,
     shares,
+    panels,
     lanes,
     room,
-    states,
+    numbers,
+    all_states,
     single,
+    running,
     n,
 ):
     """Draw the topics of all tokens, then the logits, of a block of documents; eta (n, K) moves in place.
@@ -74,39 +97,57 @@ def sweep_block(
     of tokens summed out.
     """
     D, K = eta.shape
-    tokens, logits, away, e = lanes[0], lanes[1], lanes[2], lanes[3, :K]
-    N, log_wholes, scales = room[3], room[4], room[5]
-    theta, running, weights = single[0], single[1], single[2]
-    for start in range(0, D, LANES):
-        take_in(eta, mean, start, logits, away)
-        whole, high = soften(logits, e)
-        put(log_wholes, 0, high + log(whole))
-        put(scales, 0, 1.0 / whole)
-        for lane in range(LANES):
-            d = min(start + lane, D - 1)
-            state = stream(key, first + d)
-            n[:] = 0.0
-            if start + lane < D:
-                span = slice(indptr[d], indptr[d + 1])
-                take_shares(e, lane, scales[lane], theta, shares)
-                state, fits[d] = draw_tokens(
-                    indices[span],
-                    data[span],
-                    eta[d],
-                    log_wholes[lane],
-                    theta,
-                    beta_T,
-                    state,
-                    running,
-                    weights,
-                    n,
-                    tally,
-                )
-            states[lane] = state
-            N[lane] = n.sum()
-            for k in range(K):
-                tokens[k, lane] = n[k]
-        move_logits(tokens, N, P, passes, logits, away, e, whole, states, room)
-        for lane in range(min(LANES, D - start)):
-            for k in range(K):
-                eta[start + lane, k] = logits[k, lane]
+    theta, weights = single[0], single[1]
+    for group in range(0, D, LANES * PANELS):
+        here = min(PANELS, -(-(D - group) // LANES))
+        for b in range(here):
+            start = group + b * LANES
+            tokens, means, away = panels[0, b], panels[1, b], panels[2, b]
+            e, states, N = panels[3, b, : K * LANES], all_states[b], lanes[0, b]
+            take_in(eta, mean, start, means, away)
+            whole, high = soften(away, means, e)
+            put(lanes[1, b], 0, whole)
+            put(room[0], 0, high + log(whole))
+            put(room[1], 0, 1.0 / whole)
+            for lane in range(LANES):
+                d = min(start + lane, D - 1)
+                state = stream(key, first + d)
+                n[:] = 0.0
+                if start + lane < D:
+                    span = slice(indptr[d], indptr[d + 1])
+                    take_shares(e, lane, room[1, lane], theta, shares)
+                    state, fits[d] = draw_tokens(
+                        indices[span],
+                        data[span],
+                        eta[d],
+                        room[0, lane],
+                        theta,
+                        beta_T,
+                        state,
+                        running,
+                        weights,
+                        n,
+                        tally,
+                    )
+                states[lane] = state
+                N[lane] = n.sum()
+                for k in range(K):
+                    tokens[k * LANES + lane] = n[k]
+        for _ in range(passes):
+            move_logits(K, P, here, panels, lanes, room, numbers, all_states)
+        for b in range(here):
+            hand_back(panels[1, b], panels[2, b], group + b * LANES, eta)
+
+
+@inlined(fastmath=FAST)
+def move_logits(K, P, here, panels, lanes, room, numbers, states):
+    """A pass over all topics of some panels of documents."""
+    pulls, normals, uniform = numbers[0], numbers[1], numbers[2]
+    for k in range(0, K, LANES):
+        for b in range(here):
+            draw_numbers(states[b], room[2], normals, uniform)
+            N, whole, e = get(lanes[0, b], 0), get(lanes[1, b], 0), panels[3, b, : K * LANES]
+            whole = move_eight(
+                P, k, panels[0, b], N, whole, panels[2, b], e, pulls, normals, uniform
+            )
+            put(lanes[1, b], 0, whole)

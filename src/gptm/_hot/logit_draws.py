@@ -2,24 +2,12 @@
 
 from gptm._hot.compile_options import FAST, inlined
 from gptm._hot.exponential import exp, log
+from gptm._hot.panels import add_product
 from gptm._hot.random_keys import two_normals, uniforms
-from gptm._hot.simd import get, larger, put, root, smaller, spread, where_above
+from gptm._hot.simd import LANES, get, larger, put, root, smaller, spread, where_above
 
 _LONGEST = 2.0  # Newton step, in standard deviations of the proposal
 _FARTHEST = 30.0  # moves that are longer, either way, are not looked at
-
-
-@inlined(fastmath=FAST)
-def pull(P, k, away):
-    """Eight times the prior's pull on topic k: row k of P times the columns of `away` (K padded, 8)."""
-    row = P[k]
-    a = b = c = d = spread(0.0)
-    for j in range(0, away.shape[0], 4):
-        a += get(away[j], 0) * row[j]
-        b += get(away[j + 1], 0) * row[j + 1]
-        c += get(away[j + 2], 0) * row[j + 2]
-        d += get(away[j + 3], 0) * row[j + 3]
-    return (a + b) + (c + d)
 
 
 @inlined(fastmath=FAST)
@@ -60,49 +48,47 @@ def step(n, N, g, p_prior, e, whole, normals, uniform):
 
 
 @inlined(fastmath=FAST)
-def soften(eta, e):
-    """Fill e (K, 8) with exp(eta - high), the largest logits of each document; return their sums, and `high`."""
-    high, whole = get(eta[0], 0), spread(0.0)
-    for k in range(1, e.shape[0]):
-        high = larger(high, get(eta[k], 0))
-    for k in range(e.shape[0]):
-        x = exp(get(eta[k], 0) - high)
-        put(e[k], 0, x)
+def soften(away, mean, e):
+    """Fill e (flat panel of K) with exp(eta - high), eta = away + mean; return their sums, and `high`."""
+    high, whole = get(away, 0) + get(mean, 0), spread(0.0)
+    for i in range(LANES, e.shape[0], LANES):
+        high = larger(high, get(away, i) + get(mean, i))
+    for i in range(0, e.shape[0], LANES):
+        x = exp(get(away, i) + get(mean, i) - high)
+        put(e, i, x)
         whole += x
     return whole, high
 
 
 @inlined(fastmath=FAST)
-def move_logits(n, N, P, passes, eta, away, e, whole, states, room):
-    """Some passes over the topics of eight documents: eta and away (K padded, 8) move, and eta is centred.
-
-    `n` are counts of tokens by topic (rows) and document (lanes), N their sums (8,), `away` is eta less its prior mean,
-    P the prior precision (K padded, K padded), zero beyond K; e and its sums `whole` are as `soften` makes them. `room`
-    is (3, 8) for random numbers.
-    """
-    K, uniform, one, other = e.shape[0], room[0], room[1], room[2]
-    lengths = get(N, 0)
-    for i in range(passes * K):
-        k = i % K
-        if i % 2 == 0:
-            two_normals(states, uniform, one, other)
-        normals = get(one if i % 2 == 0 else other, 0)
-        uniforms(states, uniform)
-        here, g = get(e[k], 0), pull(P, k, away)
-        x, after = step(get(n[k], 0), lengths, g, P[k, k], here, whole, normals, get(uniform, 0))
-        whole += after - here
-        put(e[k], 0, after)
-        put(eta[k], 0, get(eta[k], 0) + x)
-        put(away[k], 0, get(away[k], 0) + x)
-    centre(eta, K)
+def draw_numbers(states, room, normals, uniform):
+    """Fill two panels of eight with standard normals and with uniform numbers."""
+    for i in range(0, LANES * LANES, 2 * LANES):
+        two_normals(states, room, normals[i : i + LANES], normals[i + LANES : i + 2 * LANES])
+    for i in range(0, LANES * LANES, LANES):
+        uniforms(states, uniform[i : i + LANES])
 
 
 @inlined(fastmath=FAST)
-def centre(eta, K):
-    """Take off what the topics of a document have in common: words cannot see it."""
-    mean = spread(0.0)
-    for k in range(K):
-        mean += get(eta[k], 0)
-    mean = mean * (1.0 / K)
-    for k in range(K):
-        put(eta[k], 0, get(eta[k], 0) - mean)
+def move_eight(P, first, n, N, whole, away, e, pulls, normals, uniform):
+    """Move the logits of eight topics from `first` on, of eight documents, in panels `away` and e; the sums of e then.
+
+    `n` are counts of tokens, N (8,) their sums, `away` is eta less its prior mean, P the prior precision (K padded,
+    K padded), zero beyond K. How P pulls is computed for eight topics at once, and brought up to date after each.
+    `pulls` is scratch.
+    """
+    for i in range(0, LANES * LANES, LANES):
+        put(pulls, i, spread(0.0))
+    add_product(P, first, 0, away, 1.0, pulls, 0)
+    last = min(first + LANES, e.shape[0] // LANES)
+    for k in range(first, last):
+        i, at = (k - first) * LANES, k * LANES
+        here, z, u = get(e, at), get(normals, i), get(uniform, i)
+        x, after = step(get(n, at), N, get(pulls, i), P[k, k], here, whole, z, u)
+        whole += after - here
+        put(e, at, after)
+        put(away, at, get(away, at) + x)
+        for j in range(k + 1, last):
+            at = (j - first) * LANES
+            put(pulls, at, get(pulls, at) + x * P[j, k])
+    return whole

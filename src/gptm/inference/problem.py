@@ -22,6 +22,7 @@ class FitProblem:
 
     seeds: Array | None = None  # (V, K) pseudo-counts of words that users gave topics
     bound: BoundKernel  # the kernel over the documents
+    absent: int = 0  # words that no document has, for which the last column stands; 0 if there is no such column
 
     def __init__(
         self,

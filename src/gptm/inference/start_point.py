@@ -23,4 +23,4 @@ class Start(NamedTuple):
         """A start with topics only; all topics get the same number of tokens."""
         totals = np.asarray(problem.counts.sum(0)).ravel()
         size = totals.sum() / state.beta_T.shape[1]
-        return cls(state, size * state.beta_T, first_urn(totals), complete)
+        return cls(state, size * state.beta_T, first_urn(totals, problem.absent), complete)

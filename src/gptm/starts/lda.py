@@ -28,7 +28,9 @@ ENOUGH = 400_000
 ENOUGH_PER_CELL = 32
 MAX_SHARDS = 8
 MIN_SHARD = 20_000  # tokens
-MIN_PER_WORD = 4  # tokens of a shard for each word of the vocabulary
+MIN_PER_WORD = 2  # tokens of a shard for each word of the vocabulary
+MANY_TOPICS = 256  # beyond, draws look at the topics of a document only
+CELLS = 16  # of a shard's copy of the words' counts, for each token, at most, but for two shards
 _TOKENS = 50_000  # looked at together
 
 
@@ -54,6 +56,7 @@ class LdaRun:
         n_components: int,
         rng: np.random.RandomState,
         seeds: Array | None = None,
+        absent: int = 0,
     ):
         self._shape = (*counts.shape, n_components)
         self._columns = _hot.padded(n_components)  # of counts; loops read so many
@@ -65,22 +68,38 @@ class LdaRun:
             else first_topics(self._docs, self._words, seeds, rng)
         )
         self._seeds = np.zeros((0, n_components)) if seeds is None else seeds
-        self.urn = first_urn(np.asarray(counts.sum(0)).ravel())
+        self.urn = first_urn(np.asarray(counts.sum(0)).ravel(), absent)
         self._rng = np.random.default_rng(rng.randint(2**31))
         self._sweeps, self._alpha = 0, ALPHA
         lengths = np.bincount(self._docs, minlength=counts.shape[0])
         # Each shard has a copy of the counts of words: with many words, copies would cost more than tokens do.
         most = min(n_tokens // MIN_SHARD, n_tokens // (MIN_PER_WORD * counts.shape[1]))
+        most = min(most, max(CELLS * n_tokens // (counts.shape[1] * n_components), 2))
         n_shards = int(np.clip(most, 1, MAX_SHARDS))
         ends = np.concatenate([[0], np.cumsum(lengths)])
         self._pieces = [slice(ends[s.start], ends[s.stop]) for s in shards(lengths, n_shards)]
         self._states = rng.randint(2**31, size=(len(self._pieces), 1)).astype(np.uint64)
+        self._few = n_components > MANY_TOPICS
+        if self._few:
+            self._sort_by_words()
         self._count_tokens()
+
+    def _sort_by_words(self) -> None:
+        """Order the tokens of each shard as `word_sweep` takes them."""
+        order = [
+            piece.start + np.argsort(self._words[piece], kind="stable") for piece in self._pieces
+        ]
+        together = np.concatenate(order) if order else np.empty(0, dtype=np.int64)
+        self._docs, self._words, self._topics = (
+            values[together] for values in (self._docs, self._words, self._topics)
+        )
 
     def _count_tokens(self) -> None:
         D, V, _ = self._shape
         self._doc_topic = _count(self._docs, self._topics, (D, self._columns))
         self._word_topic = _count(self._words, self._topics, (V, self._columns))
+        if self._few:
+            self._lists = _listed(self._docs, self._topics, D)
 
     def _seeded(self) -> Array:
         """(V, columns) counts of words in topics, with those of seed words."""
@@ -133,6 +152,9 @@ class LdaRun:
             checkpoint()
             tokens, state = item
             local = before if alone else before.copy()
+            if self._few:
+                self._sweep_words(tokens, local, sizes.copy(), prior, state)
+                return
             _hot.gibbs_sweep(
                 self._docs[tokens],
                 self._words[tokens],
@@ -144,7 +166,7 @@ class LdaRun:
                 self._alpha,
                 prior,
                 state,
-                np.empty((2, 2, self._columns), dtype=np.float32),
+                _hot.room_for_sums(2, self._columns),
             )
 
         work = list(zip(self._pieces, self._states, strict=True))
@@ -154,6 +176,9 @@ class LdaRun:
                 if not alone or len(self._seeds):
                     self._word_topic = _count(self._words, self._topics, before.shape)
                 self._sweeps += 1
+                if self._few and (self._sweeps % EVERY == 0 or self._sweeps == n_sweeps):
+                    D, columns = self._doc_topic.shape
+                    self._doc_topic = _count(self._docs, self._topics, (D, columns))
                 if self._sweeps % EVERY == 0:
                     self._learn_priors(n_jobs)
                     prior = self.urn.pseudo_counts.astype(np.float32)
@@ -165,25 +190,48 @@ class LdaRun:
             return False
         return True
 
+    def _sweep_words(
+        self, tokens: slice, local: Array, sizes: Array, prior: np.ndarray, state: np.ndarray
+    ) -> None:
+        """A sweep over a shard, word after word."""
+        inverse = np.zeros(self._columns, dtype=np.float32)
+        inverse[: len(sizes)] = 1.0 / sizes
+        _hot.word_sweep(
+            self._docs[tokens],
+            self._words[tokens],
+            self._topics[tokens],
+            *self._lists,
+            local,
+            sizes,
+            inverse,
+            self._alpha,
+            prior,
+            state,
+            _hot.room_for_sums(2, self._columns),
+        )
+
     def _learn_priors(self, n_jobs: int | None) -> None:
         """A step for the topics' prior, and one for the documents': with one that is too sparse, EM or a chain of
         logistic-normal topics would start with documents that are much too far apart."""
         K = self._shape[2]
         self.urn = draw_urn(self._seeded()[:, :K], self.urn, self._rng, n_jobs)
         in_document = self._doc_topic[:, :K]
-        self._alpha = draw_concentration(self._alpha, in_document, self._rng, ALPHA_RATE)
+        self._alpha = draw_concentration(self._alpha, in_document, K, self._rng, ALPHA_RATE)
 
-    def fit(self) -> float:
+    def fit(self, n_jobs: int | None = None) -> float:
         """log p(words | topics, proportions), topics of the tokens summed out: how well a run explains the words."""
-        K = self._shape[2]
-        theta = self._doc_topic[:, :K].astype(np.float64) + self._alpha
-        beta_T = self._seeded()[:, :K] + self.urn.pseudo_counts[:, None]
-        theta, beta_T = theta / theta.sum(1, keepdims=True), beta_T / beta_T.sum(0)
-        total = 0.0
-        for some in blocks(0, len(self._docs), _TOKENS):
-            together = np.einsum("nk,nk->n", theta[self._docs[some]], beta_T[self._words[some]])
-            total += float(np.log(np.maximum(together, np.finfo(float).tiny)).sum())
-        return total
+        prior = self.urn.pseudo_counts
+        inverse = 1.0 / self._sizes(prior)
+        of_docs = np.bincount(self._docs, minlength=self._shape[0]) + self._shape[2] * self._alpha
+        seeded = self._seeded()
+
+        def run(some: slice, checkpoint: Callable[[], None]) -> float:
+            checkpoint()
+            docs, words = self._docs[some], self._words[some]
+            together = (docs, words, self._doc_topic, seeded, self._alpha, prior, inverse)
+            return float(_hot.explained(*together)) - float(np.log(of_docs[docs]).sum())
+
+        return sum(ordered_map(run, blocks(0, len(self._docs), _TOKENS), n_jobs))
 
     def start(self) -> GibbsStart:
         """Topics and documents so far."""
@@ -211,6 +259,27 @@ def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     repeats = np.maximum(np.rint(sizes), 1).astype(np.int64)
     docs = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     return np.repeat(docs, repeats).astype(np.int32), np.repeat(counts.indices, repeats)
+
+
+class Lists(NamedTuple):
+    """The topics of each document, as `_hot.word_sweep` takes them."""
+
+    starts: np.ndarray
+    sizes: np.ndarray
+    listed: np.ndarray
+    held: np.ndarray
+
+
+def _listed(docs: np.ndarray, topics: np.ndarray, D: int) -> Lists:
+    """Lists with room for one topic more than a document has tokens: it may enter before another leaves."""
+    ends = np.cumsum(np.bincount(docs, minlength=D) + 1)
+    n = int(ends[-1]) if D else 0
+    starts = np.concatenate([[0], ends[:-1]])
+    lists = Lists(
+        starts, np.zeros(D, dtype=np.int64), np.zeros(n, np.int32), np.zeros(n, np.float32)
+    )
+    _hot.list_topics(docs, topics, *lists)
+    return lists
 
 
 def _count(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> np.ndarray:

@@ -22,9 +22,8 @@ RUNS = 8  # to begin with; after each of two rounds the better half of them goes
 MANY_TOKENS = 400_000  # beyond, there is one run
 WORK = 7e7  # tokens drawn in all runs,
 SWEEPS = (200, 1200)  # but not in fewer or more sweeps than that,
-PER_TOPIC = (
-    2.5  # nor in fewer than so many for each topic: many topics take long to find their places
-)
+PER_TOPIC = 2.5  # nor in fewer than so many for each topic: many take long to find their places,
+MOST_TOPICS = 200  # of which no more count
 ROUND, LAST = (
     0.06,
     0.28,
@@ -122,7 +121,7 @@ class _Contest:
         n_tokens = problem.counts.sum()
         several = n_tokens <= MANY_TOKENS
         least, most = SWEEPS
-        least += round(PER_TOPIC * n_components)
+        least += round(PER_TOPIC * min(n_components, MOST_TOPICS))
         total = int(np.clip(WORK / max(n_tokens, 1.0), least, max(most, least)))
         each = round(ROUND * total)
         # Sweeps of every run until the end of a round, and runs that go on after it.
@@ -150,7 +149,8 @@ class _Contest:
             self.round, self.seeds = own["round"], own["seeds"]
         for place, seed in enumerate(self.seeds):
             rng = np.random.RandomState(seed)
-            run = LdaRun(self.problem.counts, self.n_components, rng, self.problem.seeds)
+            problem = self.problem
+            run = LdaRun(problem.counts, self.n_components, rng, problem.seeds, problem.absent)
             if own is not None:
                 run.go_on_from(own["runs"][place])
             self.runs.append(run)
@@ -173,12 +173,12 @@ class _Contest:
         return self.runs[0], True
 
     def _best(self) -> LdaRun:
-        return max(self.runs, key=lambda run: run.fit())
+        return max(self.runs, key=lambda run: run.fit(self.problem.n_jobs))
 
     def _choose(self, left: int) -> None:
         order = list(range(len(self.runs)))
         if len(order) > 1:
-            fits = [run.fit() for run in self.runs]
+            fits = [run.fit(self.problem.n_jobs) for run in self.runs]
             order = sorted(order, key=lambda number: -fits[number])[:left]
         self.runs = [self.runs[i] for i in order]
         self.seeds = [self.seeds[i] for i in order]

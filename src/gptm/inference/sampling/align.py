@@ -19,4 +19,5 @@ def alignment(beta_T: Array, other_T: Array) -> np.ndarray:
 
 def alignments(topics: list[Array]) -> list[np.ndarray]:
     """The order of each chain's topics that makes them like the first chain's."""
-    return [alignment(topics[0], beta_T) for beta_T in topics]
+    first = np.arange(topics[0].shape[1])
+    return [first, *(alignment(topics[0], beta_T) for beta_T in topics[1:])]

@@ -28,6 +28,8 @@ def draw_covariances(
     problem: FitProblem, state: ChainState, rng: np.random.Generator
 ) -> ChainState:
     """S, then B or its one factor, given logits and means. Before, the density of the draws so far is taken."""
+    if not state.draws_matrices:
+        return state._replace(log_density=state.fit + state.of_logits)
     E = residuals(state)
     return draw_from_squares(problem, state, E.T @ E, float(len(E)), rng)
 
@@ -39,7 +41,8 @@ def draw_from_squares(
     p = state.K - 1
     if p == 0:
         return state._replace(log_density=state.fit)
-    state = state._replace(log_density=state.fit + log_density_of(state.S, squares, n))
+    of_logits = log_density_of(state.S, squares, n)
+    state = state._replace(of_logits=of_logits, log_density=state.fit + of_logits)
     kernel = problem.coregionalization != "none"
     shared = kernel and problem.coregionalization == "shared"
     S = state.S

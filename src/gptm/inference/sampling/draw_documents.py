@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from gptm import _hot
 from gptm._basics.parallel import BLOCK, blocks, ordered_map, shards
 from gptm._basics.types import Array
-from gptm.inference.contrasts import contrasts, topic_rows
+from gptm.inference.contrasts import topic_rows
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.topic_prior import random_key
@@ -25,8 +25,13 @@ def precision_of(S: Array) -> Array:
     """P = H inv(S) H' (K padded, K padded): the prior precision of logits up to a shift."""
     K = len(S) + 1
     P = _hot.padded_zeros(_hot.padded(K), K)
-    H = contrasts(K)
-    P[:K, :K] = H @ np.linalg.inv(S) @ H.T if K > 1 else 1.0
+    if K == 1:
+        P[0, 0] = 1.0
+        return P
+    none = np.zeros(K - 1)
+    inverse = np.asarray(np.linalg.inv(S), dtype=np.float64)
+    half = topic_rows(inverse, none)  # H' from the right, in time linear in its entries
+    P[:K, :K] = topic_rows(np.ascontiguousarray(half.T), none)
     return P
 
 

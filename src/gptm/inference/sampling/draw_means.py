@@ -40,7 +40,8 @@ def draw_means(problem: FitProblem, state: ChainState, rng: np.random.Generator)
         return _draw_mu(problem, state, U, rng)
     structures = term_structures(problem, state)
     costly = any(part.graphs for part in structures)
-    if costly and state.parts and state.sweep % EVERY:
+    waits = (costly and state.sweep % EVERY) or not state.draws_matrices
+    if state.parts and waits:
         return _draw_mu(problem, state, U - state.F, rng)
     basis = diagonalise(state.S, state.B)
     root, p, D = np.sqrt(basis.b), len(basis.b), len(U)

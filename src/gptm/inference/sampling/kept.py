@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gptm._basics.parallel import blocks
 from gptm._basics.types import Array
 from gptm.fitted import Draws, Part
 from gptm.inference.contrasts import contrasts
@@ -18,6 +19,9 @@ ENTRIES = (
 )  # numbers in all snapshots of documents' logits, beyond which a sample of documents stands for all
 LEAST_DOCUMENTS = 500  # of that sample
 WATCHED = 16  # documents whose means show whether a chain has settled
+
+
+ROWS = 2048  # documents at once
 
 
 class Watch(NamedTuple):
@@ -59,7 +63,8 @@ class Kept:
         self.n += 1
         expected_topics(self.problem, state, self.beta_T)
         self.eta += state.eta
-        self.squares += state.eta**2
+        for rows in blocks(0, len(state.eta), ROWS):  # without another array of all documents
+            self.squares[rows] += state.eta[rows] ** 2
         self.S += state.S
         self.B += state.B
         self.log_density.append(state.log_density)

@@ -78,9 +78,9 @@ def summarised(
         return np.asarray(sum(values[1:], values[0]) / n)
 
     pairs = list(zip(kept, orders, strict=True))
-    beta_T = mean([draws.beta_T[:, order] for draws, order in pairs])
-    lam = mean([draws.eta[:, order] for draws, order in pairs])
-    squares = mean([draws.squares[:, order] for draws, order in pairs])
+    beta_T = mean([_ordered(draws.beta_T, order) for draws, order in pairs])
+    lam = mean([_ordered(draws.eta, order) for draws, order in pairs])
+    squares = mean([_ordered(draws.squares, order) for draws, order in pairs])
     S, B = (
         mean(
             [turn.T @ getattr(draws, name) @ turn for draws, turn in zip(kept, turns, strict=True)]
@@ -116,11 +116,19 @@ def summarised(
     )
 
 
+def _ordered(values: Array, order: np.ndarray) -> Array:
+    """The columns in another order; no copy where it is the same."""
+    return values if _is_same(order) else np.asarray(values[:, order])
+
+
+def _is_same(order: np.ndarray) -> bool:
+    return np.array_equal(order, np.arange(len(order)))
+
+
 def _turn(order: np.ndarray) -> Array:
     """(p, p) the change of contrasts when topics are brought into another order: U becomes U turn."""
     H = contrasts(len(order))
-    same = np.array_equal(order, np.arange(len(order)))
-    return np.eye(len(order) - 1) if same else np.asarray(H[order].T @ H)
+    return np.eye(len(order) - 1) if _is_same(order) else np.asarray(H[order].T @ H)
 
 
 def pooled(parts: list[Draws]) -> Draws:

@@ -10,6 +10,10 @@ from gptm.inference.sampling.topic_prior import Urn
 from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Operator
 
+MANY_TOPICS = (
+    200  # twice as many topics have their covariances drawn in every second sweep, and so on
+)
+
 
 class ChainState(NamedTuple):
     """Everything that a sweep changes. A sweep is a function of this, the data and the seed."""
@@ -30,6 +34,7 @@ class ChainState(NamedTuple):
     operator: Operator  # how to solve with it
     shares: Array  # (K,) mean proportions of documents
     fit: float  # log-probability of the words given topics and proportions
+    of_logits: float = 0.0  # log-density of the logits when S was drawn
     log_density: float = -np.inf
     sweep: int = 0
     limit: int = 0  # sweeps at most
@@ -37,6 +42,14 @@ class ChainState(NamedTuple):
     @property
     def K(self) -> int:
         return self.eta.shape[1]
+
+    @property
+    def draws_matrices(self) -> bool:
+        """Whether this sweep draws matrices of topics.
+
+        With many topics they take as long as all documents, and hardly change from one sweep to the next.
+        """
+        return (self.sweep - 1) % max(self.K // MANY_TOPICS, 1) == 0
 
     @property
     def bound(self) -> float:

@@ -30,17 +30,33 @@ class Urn(NamedTuple):
     tau: float  # total pseudo-count
     base: Array  # (V,) m, which sums to one
     even: float  # pseudo-count of each word in the prior of m
+    absent: int = (
+        0  # words that no document has, for which the last word stands; 0 if it stands for itself
+    )
 
     @property
     def pseudo_counts(self) -> Array:
         """(V,) tau m."""
         return self.tau * self.base
 
+    @property
+    def n_words(self) -> int:
+        return len(self.base) + max(self.absent - 1, 0)
 
-def first_urn(totals: Array) -> Urn:
+
+def first_urn(totals: Array, absent: int = 0) -> Urn:
     """An urn to begin with, from how often each word occurs."""
-    base = np.asarray(totals, dtype=np.float64) + 0.5
-    return Urn(_START * len(base), base / base.sum(), 1.0)
+    base = _for_all(np.asarray(totals, dtype=np.float64), 0.5, absent)
+    urn = Urn(1.0, base / base.sum(), 1.0, absent)
+    return urn._replace(tau=_START * urn.n_words)
+
+
+def _for_all(values: Array, each: float, absent: int) -> Array:
+    """The values with so much more for each word, and for each that the last one stands for."""
+    more = values + each
+    if absent:
+        more[-1] += (absent - 1) * each
+    return more
 
 
 def random_key(rng: np.random.Generator) -> np.uint64:
@@ -61,9 +77,9 @@ def draw_urn(counts: Array, urn: Urn, rng: np.random.Generator, n_jobs: int | No
 
     ordered_map(run, blocks(0, len(opened), ROWS), n_jobs)
     tau = draw_tau(urn.tau, float(opened.sum()), counts.sum(0, dtype=np.float64), rng)
-    even = draw_even(urn.even, opened, rng)
-    base = draw_base(opened + even, rng)
-    return Urn(tau, base / base.sum(), even)
+    even = draw_even(urn.even, opened, urn.n_words, rng)
+    base = draw_base(_for_all(opened, even, urn.absent), rng)
+    return Urn(tau, base / base.sum(), even, urn.absent)
 
 
 def draw_base(pseudo_counts: Array, rng: np.random.Generator) -> Array:
@@ -87,21 +103,34 @@ def draw_tau(tau: float, tables: float, n: Array, rng: np.random.Generator) -> f
     return float(np.exp(slice_step(log_density, np.log(tau), rng)))
 
 
-def draw_even(even: float, tables: Array, rng: np.random.Generator) -> float:
-    """`even` given the tables (V,) of each word, m integrated out."""
-    return draw_concentration(even, tables[None], rng, EVEN_RATE)
+def draw_even(even: float, tables: Array, n_words: int, rng: np.random.Generator) -> float:
+    """`even` given the tables of each word that has any, m integrated out."""
+    return draw_concentration(even, tables[None], n_words, rng, EVEN_RATE)
 
 
-def draw_concentration(a: float, counts: Array, rng: np.random.Generator, rate: float) -> float:
-    """a, with an exponential prior, given rows of counts (n, C) whose shares have a Dirichlet(a, ..., a) prior."""
-    n, C = counts.shape
-    cells, of_cells = np.unique(counts, return_counts=True)
-    totals, of_totals = np.unique(counts.sum(1), return_counts=True)
+def draw_concentration(
+    a: float, counts: Array, C: int, rng: np.random.Generator, rate: float
+) -> float:
+    """a, with an exponential prior, given rows of counts whose shares have a Dirichlet(a, ..., a) prior.
+
+    Counts are whole numbers; of the C columns those may be left out that have none.
+    """
+    n = len(counts)
+    cells, of_cells = _how_often(counts)
+    totals, of_totals = _how_often(counts.sum(1, keepdims=True, dtype=np.float64))
 
     def log_density(x: float) -> float:
         a = np.exp(x)
-        value = of_cells @ gammaln(cells + a) - n * C * gammaln(a)
+        value = of_cells @ (gammaln(cells + a) - gammaln(a))
         value += n * gammaln(C * a) - of_totals @ gammaln(totals + C * a)
         return float(x - rate * a + value)
 
     return float(np.exp(slice_step(log_density, np.log(a), rng)))
+
+
+def _how_often(counts: Array) -> tuple[Array, Array]:
+    """The values other than zero among whole numbers, and how often each occurs."""
+    often = np.zeros(int(counts.max(initial=0.0)) + 1)
+    _hot.count_values(counts, often)
+    values = 1 + np.flatnonzero(often[1:])
+    return values.astype(np.float64), often[values]
