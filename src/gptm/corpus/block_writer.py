@@ -53,7 +53,7 @@ class BlockWriter:
         entry = BlockEntry(
             path.name,
             len(block),
-            int(block.counts.sum()),
+            int(block.counts.data.sum()),
             path.stat().st_size,
             checksum(path),
         )
