@@ -31,6 +31,8 @@ from gptm import GPTM, Corpus, _hot
 from gptm import kernels as k
 from gptm.corpus.block_writer import BLOCK_DOCUMENTS, BlockWriter
 from gptm.inference.blocks import run_blocks
+from gptm.inference.blocks.dask_placement import BlockTasks
+from gptm.inference.blocks.dask_tasks import state_of
 from job_store import Store
 
 RESULTS = Path(__file__).parent / "results" / "scale_out.jsonl"
@@ -64,6 +66,7 @@ CASES = [
     Case(10_000_000, 20, 0),
 ]
 BY_NAME = {case.name: case for case in CASES}
+SCHEDULER = "scheduler"  # what a task costs the scheduler, by tasks that do nothing
 
 
 # Documents
@@ -207,6 +210,48 @@ def _peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
+class Nothing:
+    """A sum that takes no time."""
+
+    def plus(self, other):
+        return self
+
+
+def nothing(block):
+    """A sweep that takes no time."""
+    return None, Nothing()
+
+
+def run_scheduler(blocks=2000):
+    """Measure the CPU time of the scheduler's thread in a sweep over many blocks without documents."""
+    import distributed
+
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        some, seconds = BlockTasks(client, blocks), []
+        for number in range(3):
+            begun = client.run_on_scheduler(time.thread_time)
+            pairs = some.each("sweep-block", number, nothing, range(blocks))
+            states = some.after("state", number, state_of, pairs)
+            total = some.total("add-sums", number, pairs)
+            del pairs
+            total.result()
+            del states, total
+            seconds.append(client.run_on_scheduler(time.thread_time) - begun)
+    per_task = min(seconds) / tasks(blocks)
+    return {
+        "case": SCHEDULER,
+        "blocks": blocks,
+        "tasks": tasks(blocks),
+        "CPU microseconds per task": round(1e6 * per_task, 1),
+        "load of the machine": round(os.getloadavg()[0], 1),
+    }
+
+
 def tasks(blocks):
     """Tasks of a sweep: a sweep and a state for each block, the tree of sums, and the topics."""
     total, level = 2 * blocks + 1, blocks
@@ -230,17 +275,18 @@ class Machines(NamedTuple):
 
 def constants(results):
     """CPU seconds per document, by number of topics; per task of the scheduler; per topic and word of the client."""
+    fits = {name: result for name, result in results.items() if name != SCHEDULER}
     per_document = {
         r["topics"]: r["CPU microseconds per document"] / 1e6
-        for r in results.values()
+        for r in fits.values()
         if r["documents"] == 100_000 and not r["workers"]
     }
-    with_dask = [r for r in results.values() if r["workers"]]
-    task = np.median(
-        [r["scheduler CPU seconds per sweep"] / r["tasks per sweep"] for r in with_dask]
-    )
-    client = np.median([r["of these, client"] / (r["words"] * r["topics"]) for r in with_dask])
-    return per_document, float(task), float(client)
+    client = [
+        (r["of these, client"] - r["scheduler CPU seconds per sweep"]) / (r["words"] * r["topics"])
+        for r in fits.values()
+        if r["workers"]
+    ]
+    return per_document, results[SCHEDULER]["CPU microseconds per task"] / 1e6, min(client)
 
 
 def forecast(results, machines=None):
@@ -285,14 +331,16 @@ def main():
     parser.add_argument("--block", type=int, default=BLOCK_DOCUMENTS, help="documents of a block")
     options = parser.parse_args()
     if options.alone:
-        print(json.dumps(run(BY_NAME[options.case[0]], options.folder)))
+        name = options.case[0]
+        result = run_scheduler() if name == SCHEDULER else run(BY_NAME[name], options.folder)
+        print(json.dumps(result))
         return
     store = Store(RESULTS)
     if options.forecast:
         table = forecast(store.results(), Machines(block=options.block))
         print(table.round(2).to_string(index=False))
         return
-    for name in options.case or BY_NAME:
+    for name in options.case or [SCHEDULER, *BY_NAME]:
         if options.again or store.get(name) is None:
             store.put(name, run_alone(name, options))
         print(json.dumps(store.get(name), indent=2))

@@ -553,7 +553,13 @@ class TestScaleOut:
             "scheduler CPU seconds per sweep": 0.032,
             "tasks per sweep": 16,
         }
-        return {"a": here | {"topics": 20}, "b": here | {"topics": 100}, "c": dask}
+        scheduler = {"CPU microseconds per task": 2000.0}
+        return {
+            "a": here | {"topics": 20},
+            "b": here | {"topics": 100},
+            "c": dask,
+            "scheduler": scheduler,
+        }
 
     def test_documents_are_the_same_each_time(self):
         vocabulary = np.array([f"w{i}" for i in range(scale_out.WORDS)], dtype=object)
@@ -572,7 +578,7 @@ class TestScaleOut:
         assert np.isclose(large["documents' time"], 2.5 * small["documents' time"])
         tasks = scale_out.tasks(-(-(10**8) // 16_384))
         assert np.isclose(small["scheduler"], 0.002 * tasks)
-        assert np.isclose(small["client"], 0.2 / 20_000 * 50_000 * 20)
+        assert np.isclose(small["client"], 0.168 / 20_000 * 50_000 * 20)
         assert table.loc[(10**9, 20, 256)]["largest part"] == "scheduler"
         parts = ["documents' time", "network", "scheduler", "client"]
         assert np.isclose(small[parts].sum(), small["seconds per sweep"])
