@@ -34,7 +34,7 @@ SECONDS = {"dif100": 0.5, "sim100": 1.0, "same100": 1.0, "asrs": 2.0, "news100":
 class Variant(NamedTuple):
     """A model of the paper by its parts."""
 
-    kernel: Literal["none", "ki", "ml", "nn", "smooth"]
+    kernel: Literal["none", "ki", "ml", "nn", "smooth", "ml+nn"]
     covariance: Literal["full", "identity"] = "full"
     inference: Inference = "sampling"
     coregionalization: Literal["identity", "shared", "free"] = "free"
@@ -203,6 +203,8 @@ def make_kernel(name: str, parameters: Mapping[str, float] | None) -> k.Kernel:
     if name == "ml":
         gamma = given.get("gamma", 1.0)
         return k.MustLink("label", gamma=gamma, diagonal=gamma * given.get("ratio", 2.0))
+    if name == "ml+nn":
+        return make_kernel("ml", parameters) + make_kernel("smooth", None)
     if name == "nn":  # cosines of the counts, as in the paper
         return k.NearestNeighbors(N_NEIGHBOURS, form="direct", weighting="counts", **given)
     return k.NearestNeighbors(N_NEIGHBOURS)

@@ -67,7 +67,7 @@ def done(experiment, settings):
 # Labels.
 
 
-@pytest.mark.parametrize("model", ["map", "sampling", "alike", "ctm"])
+@pytest.mark.parametrize("model", ["map", "sampling", "alike", "both", "ctm"])
 def test_labels_of_test_documents_change_nothing(documents, model):
     """Bit for bit: places of all documents, and what the SVM says of the unlabelled ones."""
     labelled = embeddings.draw_labelled(documents.labels, 12, seed=0)
