@@ -337,6 +337,7 @@ def test_terms_of_all_kinds():
         (k.Categorical("party"), {"n": 10**12}, r"n must be .* at most 1e\+06"),
         (k.Categorical("party"), {"within": "autor"}, "Did you mean 'author'"),
         (k.Categorical("party"), {"within": range(90)}, "nothing to shuffle"),
+        (k.Categorical("party"), {"within": "party"}, "shuffles change nothing: 'party' has"),
         (k.Categorical("party"), {"groups": "author"}, "same group differ in 'party'"),
         (k.Categorical("party"), {"refit": True}, "a term of the model's own kernel"),
         (k.Categorical("party"), {"refit": 1}, "refit must be True or False"),

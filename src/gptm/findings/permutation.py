@@ -11,20 +11,21 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gptm._basics.errors import Argument, ArgumentError, InputError, Message
+from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.progress import Progress
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number, check_truth
 from gptm.corpus.counts import columns_of, frame_of, read_counts
 from gptm.effects.effect_tables import check_explainable, term_labels, term_number
 from gptm.findings.association import associations, standardised, structures_of
+from gptm.findings.shuffle_checks import check_shuffles
 from gptm.findings.shuffles import Shuffles
 from gptm.kernels import Documents, Kernel, Scaled, Sum, resolve_kernel
 from gptm.model import CTM, GPTM
 from gptm.selection.alignment import best_pairs, overlaps, topic_labels_of
 from gptm.selection.folds import Data, read_data
 from gptm.selection.named_models import prepare
-from gptm.selection.ordered_folds import read_column, read_groups
+from gptm.selection.ordered_folds import read_groups
 from gptm.selection.refits import Refit, fitted_to, key_of_refit, label_of, without_warnings
 from gptm.selection.resumable import Job, Row, run_all
 
@@ -215,12 +216,7 @@ def permutation_test(
         None if groups is None else read_groups("groups", groups, data),
         None if within is None else read_groups("within", within, data),
     )
-    if groups is not None:
-        _check_shared(kernel, data, shuffles)
-    if shuffles.total == 1:
-        raise InputError(
-            "there is nothing to shuffle: every block has a single document or group. Choose larger blocks."
-        )
+    check_shuffles(kernel, data, shuffles, by_groups=groups is not None)
     if refit:
         return _by_refits(
             model,
@@ -272,22 +268,6 @@ def _find_term(model: GPTM, kernel: Any, term: Any) -> _Term:
     rest = None if not terms else terms[0] if len(terms) == 1 else Sum(*terms)
     inner = chosen.kernel if isinstance(chosen, Scaled) else chosen
     return inner, term_labels(kernel)[number], rest
-
-
-def _check_shared(kernel: Kernel, data: Data, shuffles: Shuffles) -> None:
-    """An error unless all documents of a group have the same values of the term's columns."""
-    for name in kernel.column_names():
-        values = [str(value) for value in read_column("term", name, data)]
-        for document, unit in enumerate(shuffles.unit):
-            if values[document] != values[shuffles.first[unit]]:
-                raise InputError(
-                    f"documents of the same group differ in {name!r}, so groups cannot exchange values as a whole. "
-                    "Leave out ",
-                    Argument("groups"),
-                    ", or pass it as ",
-                    Argument("within", ...),
-                    ".",
-                )
 
 
 def _orders(shuffles: Shuffles, n: int, seed: int) -> tuple[Iterator[np.ndarray], int, bool]:
