@@ -116,6 +116,7 @@ LAYERS = (
     ("fitted",),
     ("inference",),
     ("starts", "prediction"),
+    ("streaming",),
     ("tables",),
     ("effects",),
     ("surgery",),

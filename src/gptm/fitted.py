@@ -60,6 +60,38 @@ class Whole(NamedTuple):
     gram: Array  # (r, r) Phi' Phi of the kernel's features over all documents
 
 
+class Past(NamedTuple):
+    """What a model that goes on learning remembers of documents whose words it has let go: sums over these.
+
+    Documents with the same values in the kernel's columns are one cell. With decay, documents count for less than one.
+    """
+
+    tally: Array  # (V, K) tokens of words in topics
+    weights: Array  # (C,) documents of each cell
+    logits: Array  # (C, K) sums of their logits, each relative to the mean of a document's topics
+    spread: Array  # (C, K) sums of the variances of these
+    squares: Array  # (K, K) sum of products of logits over all documents
+    cells: pd.DataFrame | None  # (C rows) values of the kernel's columns; None without a kernel, where C is 1
+
+    @property
+    def n(self) -> float:
+        """Documents, with decay fewer than there were."""
+        return float(self.weights.sum())
+
+
+class Stream(NamedTuple):
+    """Of a model that goes on learning: what the next update needs besides the fit."""
+
+    updates: int  # so far, the start included
+    documents: int  # seen so far
+    tokens: int
+    started: int  # documents that the topics were found in; 0 where they stay, as users have seen them
+    tau: float  # the topics' common prior: total pseudo-count,
+    base: Array  # (V,) shares of words, and
+    even: float  # pseudo-count of each word in the prior of these
+    past: Past | None  # documents that are not in memory any more
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
     """A fitted model without its settings: K topics over V words, learnt from D documents."""
@@ -92,6 +124,8 @@ class Fitted:
     diagnostics: pd.DataFrame | None = None  # effective draws and R-hat of them
 
     whole: Whole | None = None  # where the training documents above are a sample
+    stream: Stream | None = None  # of a model that goes on learning
+    columns: pd.DataFrame | None = None  # (D rows) what the kernel reads; in files of streams only
 
     # Computed or given later
     doc_topics: Array | None = None  # (D, K) expected proportions of the training documents

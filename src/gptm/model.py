@@ -86,6 +86,12 @@ from gptm.starts.seed_words import read_seeds
 from gptm.starts.start import make_starts
 from gptm.storage import Stored, load_attached, read_model, write_model
 from gptm.storage.checkpoint_file import CheckpointFile, Work, seconds
+from gptm.streaming.align_start import aligned_start
+from gptm.streaming.fitted_so_far import stream_of
+from gptm.streaming.going_on import check_goes_on, go_on
+from gptm.streaming.one_update import Making
+from gptm.streaming.read_batch import kernel_columns, read_batch
+from gptm.streaming.updated_model import sample_of, with_names
 from gptm.summary import MANY_DOCUMENTS, summary_html, summary_text
 from gptm.surgery import topic_edits
 from gptm.surgery.hierarchy import hierarchy_table
@@ -100,6 +106,7 @@ if TYPE_CHECKING:
 
 SCORE_SEED = 0  # of the split into observed and held-out words
 EM_ITERATIONS = 200  # of EM where `max_iter` is None
+REFIT_SWEEPS = 200  # of a stream that finds its topics again
 SHORT_CHAIN = 400  # sweeps that error bars of a fit without draws get
 
 T = TypeVar("T")
@@ -339,6 +346,63 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return self.transform(X)
         with computing(self.n_jobs):
             return proportions(self.fitted_, counts, self.fitted_.bound.training, self._effort)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        metadata: Any = None,
+        decay: float = 1.0,
+        n_new_components: int = 0,
+        training: Corpus | None = None,
+    ) -> Self:
+        """Go on learning: update the model with more documents, or start it with the first ones.
+
+        Words that the model has not seen join its vocabulary, new levels and links join its kernel. The model keeps
+        at most 2,000 documents in memory, and sums over the others. Attributes of single documents, such as
+        `doc_topics_`, are of those in memory, which are in `sample_`.
+
+        Parameters
+        ----------
+        X : Corpus, texts, or sparse or dense array of shape (n_documents, n_words)
+            A batch of documents; their order does not matter. Texts are counted by the word rules of the model.
+        y : ignored
+        metadata : DataFrame or dict of columns, optional
+            One row per document, if the kernel reads columns. Default: the metadata of the corpus.
+        decay : float, default=1.0
+            How much all documents before this batch still count: at 0.9, each update forgets a tenth of them.
+        n_new_components : int, default=0
+            Number of topics to add, for words of this batch that the old topics do not explain. The old topics keep
+            their numbers and names; `n_components` grows.
+        training : Corpus, optional
+            The documents that the model was fitted to. Needed once for a loaded model with a kernel.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import warnings
+        >>> from gptm import CTM, Corpus
+        >>> first = Corpus.from_texts(["green tea, black tea", "coffee beans, coffee"] * 20)
+        >>> model = CTM(n_components=2, random_state=0).partial_fit(first)
+        >>> model = model.partial_fit(["espresso coffee, espresso beans", "white tea, tea"] * 10)
+        >>> "espresso" in model.feature_names_in_, model.fitted_.n_documents
+        (True, 60)
+        """
+        self._check_parameters()
+        check_number("decay", decay, least=0.0, most=1.0)
+        check_number("n_new_components", n_new_components, least=0, integer=True)
+        if not hasattr(self, "fitted_"):
+            self._start_stream(X, y, metadata)
+            return self
+        check_goes_on(self.fitted_)
+        fitted = self.fitted_ if training is None else self._with_training_columns(training)
+        self._check_labels(y, metadata)
+        self._update(fitted, X, metadata, decay, n_new_components)
+        return self
 
     # New documents.
 
@@ -1448,6 +1512,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             topic_names=seeds.names,
             words=getattr(X, "words", None) if previous is None else previous.words,
             kinds={name: kind for name, kind in kinds_of(frame).items() if name in read},
+            columns=kernel_columns(fitted.kernel, frame, counts.shape[0]),
         )
         self._corpus = X if isinstance(X, Corpus) else None
         self.__dict__.pop("sample_", None)  # of an earlier fit
@@ -1456,6 +1521,73 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if checkpoint is not None and fitted.reason != "interrupt":
             checkpoint.remove()
         return counts
+
+    def _start_stream(self, X: Any, y: Any, metadata: Any) -> None:
+        """The first fit of a stream."""
+        self._fit(X, y, metadata)
+        if self.inference == "sampling":
+            stream = stream_of(self.fitted_, started=len(self.fitted_.lam))
+            self.fitted_ = replace(self.fitted_, stream=stream)
+
+    def _with_training_columns(self, corpus: Corpus) -> Fitted:
+        """The fit with the words of its training documents, and with what the kernel reads of them."""
+        fitted = with_counts(self.fitted_, read_counts(self, corpus))
+        frame = frame_of(corpus, None, len(corpus), fitted.kinds, only=fitted.kinds)
+        return replace(fitted, columns=kernel_columns(fitted.kernel, frame, len(corpus)))
+
+    def _update(
+        self, fitted: Fitted, X: Any, metadata: Any, decay: float, n_new_components: int
+    ) -> None:
+        stream = fitted.stream or stream_of(fitted)
+        batch = read_batch(self, fitted, X, metadata, stream.documents)
+        progress, K = Progress(self.verbose), fitted.K + n_new_components
+        seed = int(check_random_state(self.random_state).randint(2**31))
+
+        def bind(documents: Documents, hold: bool) -> BoundKernel:
+            if fitted.kernel is None:
+                return NothingBound(documents.n)
+            own = self.kernel if isinstance(self.kernel, Kernel) and not hold else fitted.kernel
+            return clone(own).bind(documents)
+
+        def problem(counts: csr_matrix, bound: BoundKernel, hold: bool) -> FitProblem:
+            made = self._problem(counts, bound, fitted, hold_kernel=hold)
+            seeds = read_seeds(self.seed_words, self.seed_weight, K, counts, batch.vocabulary)
+            made.seeds = seeds.counts
+            return made
+
+        def refit(problem: FitProblem, before: Fitted) -> Fitted:
+            starts = self._starts(problem, "gibbs", None, seed, None)
+            starts = [aligned_start(problem, start, before.beta_T) for start in starts]
+            return run_sampler(
+                problem,
+                starts,
+                [seed],
+                n_components=K,
+                max_iter=self.max_iter or REFIT_SWEEPS,
+                after_iteration=after_sweep,
+            )
+
+        def after_sweep(number: int, state: Any) -> bool:
+            progress.iteration(number, state.bound, None)
+            return self.callback is not None and bool(self.callback(number, state))
+
+        with computing(self.n_jobs):
+            updated = go_on(
+                fitted,
+                stream,
+                batch,
+                Making(bind, problem, after_sweep, self.n_jobs),
+                refit,
+                decay=decay,
+                n_new=n_new_components,
+                sweeps=self.max_iter,
+                seed=seed,
+            )
+            updated = replace(updated, coherence=tables.topic_coherence(updated))
+        self.fitted_ = with_names(updated, fitted, batch.vocabulary)
+        self.n_components = K
+        self._corpus = None
+        self.sample_ = sample_of(self.fitted_)
 
     def _blocks(
         self,

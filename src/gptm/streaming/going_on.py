@@ -1,0 +1,106 @@
+"""A fit and a batch to the next fit: find topics again while documents are few, and update them after that."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from gptm._basics.errors import Argument, InputError
+from gptm.fitted import Fitted, Stream
+from gptm.inference.problem import FitProblem
+from gptm.kernels import Documents
+from gptm.streaming.born_topics import with_births
+from gptm.streaming.fitted_so_far import Batch, known_before
+from gptm.streaming.one_update import BIRTH_SWEEPS, SWEEPS, Known, Making, Updated, run_update
+from gptm.streaming.staying_documents import staying
+
+ROOM = 2000  # documents in memory
+GROWTH = 2.0  # how many times as many documents there are when topics are found again
+Refit = Callable[[FitProblem, Fitted], Fitted]
+
+
+def go_on(
+    fitted: Fitted,
+    stream: Stream,
+    batch: Batch,
+    making: Making,
+    refit: Refit,
+    *,
+    decay: float,
+    n_new: int,
+    sweeps: int | None,
+    seed: int,
+) -> Fitted:
+    """The fit to all documents so far, by `refit` if topics are found again."""
+    rng = np.random.default_rng([seed, stream.updates])
+    known = with_births(known_before(fitted, stream, batch, decay, rng), n_new, rng)
+    n_new_documents = batch.counts.shape[0]
+    documents = stream.documents + n_new_documents
+    started = stream.started if _may_find_again(fitted, stream, decay, n_new) else 0
+    if started and known.counts.shape[0] >= GROWTH * started:
+        updated, started = _found_again(known, making, refit, fitted), documents
+    else:
+        n_past = 0.0 if known.past is None else known.past.n
+        room = documents if fitted.bound.structure.graphs else ROOM
+        stays = staying(
+            len(known.eta), n_new_documents, n_past, room, known.columns, fitted.kinds, rng
+        )
+        length = sweeps or (BIRTH_SWEEPS if n_new else SWEEPS)
+        updated = run_update(known, stays, making, int(rng.integers(2**31)), length)
+        known = _only(known, stays)
+    tokens = stream.tokens + round(float(batch.counts.sum()))
+    whole = updated.fitted.whole
+    return replace(
+        updated.fitted,
+        whole=None if whole is None else whole._replace(documents=documents, tokens=tokens),
+        columns=known.columns,
+        stream=Stream(
+            updates=stream.updates + 1,
+            documents=documents,
+            tokens=tokens,
+            started=started if updated.past is None else 0,
+            tau=updated.urn.tau,
+            base=updated.urn.base,
+            even=updated.urn.even,
+            past=updated.past,
+        ),
+    )
+
+
+def _may_find_again(fitted: Fitted, stream: Stream, decay: float, n_new: int) -> bool:
+    """Whether nobody holds on to the topics, and all documents are in memory."""
+    touched = fitted.topic_names is not None or fitted.history
+    return not touched and stream.past is None and decay == 1.0 and n_new == 0
+
+
+def _found_again(known: Known, making: Making, refit: Refit, fitted: Fitted) -> Updated:
+    n = known.counts.shape[0]
+    bound = making.bind(Documents(n, known.columns, known.counts, None, making.n_jobs), False)
+    found = refit(making.problem(known.counts, bound, False), fitted)
+    return Updated(found, known.urn, None)
+
+
+def _only(known: Known, stays: np.ndarray) -> Known:
+    """The documents that stay."""
+    columns = None if known.columns is None else known.columns.iloc[np.flatnonzero(stays)]
+    return known._replace(columns=columns)
+
+
+def check_goes_on(fitted: Fitted) -> None:
+    """Refuse fits that cannot be updated, with the way out."""
+    if fitted.origin is not None:
+        raise InputError(
+            "topics of this model were merged, dropped or reordered, and an update needs those of the fit. Go back "
+            "to them with restore_topics(), update, and edit the topics again."
+        )
+    if not fitted.by_sampling:
+        raise InputError(
+            "only models that were fitted by sampling go on learning. Fit with ",
+            Argument("inference", "sampling"),
+            ".",
+        )
+    if fitted.kernel is not None and fitted.kernel.reads_labels:
+        raise InputError(
+            f"the kernel {fitted.kernel!r} reads labels that only fit takes. Put the labels into a column of the "
+            "metadata, as in MustLink('label'), to update the model."
+        )
