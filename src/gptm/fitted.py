@@ -71,7 +71,9 @@ class Past(NamedTuple):
     logits: Array  # (C, K) sums of their logits, each relative to the mean of a document's topics
     spread: Array  # (C, K) sums of the variances of these
     squares: Array  # (K, K) sum of products of logits over all documents
-    cells: pd.DataFrame | None  # (C rows) values of the kernel's columns; None without a kernel, where C is 1
+    cells: (
+        pd.DataFrame | None
+    )  # (C rows) values of the kernel's columns; None without a kernel, where C is 1
 
     @property
     def n(self) -> float:
@@ -85,7 +87,9 @@ class Stream(NamedTuple):
     updates: int  # so far, the start included
     documents: int  # seen so far
     tokens: int
-    started: int  # documents that the topics were found in; 0 where they stay, as users have seen them
+    started: (
+        int  # documents that the topics were found in; 0 where they stay, as users have seen them
+    )
     tau: float  # the topics' common prior: total pseudo-count,
     base: Array  # (V,) shares of words, and
     even: float  # pseudo-count of each word in the prior of these

@@ -38,10 +38,10 @@ def summary_html(name: str, fitted: Fitted, inference: str) -> str:
 
 
 def _title(name: str, fitted: Fitted) -> str:
-    n, V = len(fitted.lam), fitted.components.shape[1]
+    n, V = fitted.n_documents, fitted.components.shape[1]
     documents = "1 document" if n == 1 else f"{n:,} documents"
     topics = "1 topic" if fitted.K == 1 else f"{fitted.K} topics"
-    return f"{name}: {topics} from {documents}, {V:,} words, {fitted.lengths.sum():,.0f} tokens"
+    return f"{name}: {topics} from {documents}, {V:,} words, {fitted.n_tokens:,.0f} tokens"
 
 
 def _facts(fitted: Fitted, inference: str) -> list[tuple[str, str]]:

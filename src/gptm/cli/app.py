@@ -22,6 +22,7 @@ from gptm.cli import report_command as report
 from gptm.cli import score_commands as score
 from gptm.cli import surgery_commands as surgery
 from gptm.cli import transform_command as documents
+from gptm.cli import update_command as going_on
 from gptm.cli import words_command as stop_lists
 from gptm.cli.session import Session, run
 
@@ -161,6 +162,7 @@ _add("fit", fit.fit)
 _add("topics", ask.topics)
 _add("documents", reading.documents)
 _add("tree", reading.tree)
+_add("update", going_on.update)
 _add("transform", documents.transform)
 _add("evaluate", score.evaluate)
 _add("effects", effects.effects)

@@ -175,7 +175,7 @@ def _change(session: Session, model: str, output: str | None, change: Change) ->
         "reading": attached.reading,
     }
     with bar(session, "saving"):
-        _write(changed, target, kept)
+        write_changed(changed, target, kept)
     done = changed.history_[len(fitted.history_) :]
     for sentence in done:
         session.say(sentence)
@@ -188,7 +188,8 @@ def _change(session: Session, model: str, output: str | None, change: Change) ->
     session.say(f"\nmodel in {target}")
 
 
-def _write(model: "GPTM", target: str, kept: dict[str, Any]) -> None:
+def write_changed(model: "GPTM", target: str, kept: dict[str, Any]) -> None:
+    """Write a model to a file, or to standard output."""
     if target != "-":
         model.save(target, **kept)
         return

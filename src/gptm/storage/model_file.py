@@ -43,6 +43,7 @@ from gptm.storage.draw_arrays import (
 )
 from gptm.storage.header_checks import check_attached_header, check_model_header
 from gptm.storage.parameter_json import decode, encode, storable
+from gptm.storage.stream_arrays import pack_stream, read_stream
 from gptm.storage.training_checks import check_bound, check_training
 from gptm.surgery.regroup import regroup
 
@@ -179,7 +180,7 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
     }
     if fitted.draws is not None:
         tensors |= draws_arrays(fitted.draws) | anchors(fitted.draws, fitted.bound)
-    elif with_kernel:  # error bars will need a chain
+    if _keeps_counts(fitted):
         tensors |= sparse_arrays(fitted.counts, "counts")
     for name, array in (fitted.watched or {}).items():
         tensors[f"{_WATCHED}{name}"] = np.ascontiguousarray(array)
@@ -188,6 +189,12 @@ def _tensors(fitted: Fitted) -> dict[str, np.ndarray]:
     for name, array in fitted.bound.arrays().items():
         tensors[f"{_TRAINING}{name}"] = np.ascontiguousarray(array)
     return tensors
+
+
+def _keeps_counts(fitted: Fitted) -> bool:
+    """Whether words of the training documents are needed: by a chain for error bars, or by the next update."""
+    for_bars = fitted.draws is None and fitted.kernel is not None
+    return for_bars or (fitted.stream is not None and fitted.counts is not None)
 
 
 def _header(model: Stored, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -210,6 +217,7 @@ def _header(model: Stored, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
         "members": None if fitted.origin is None else fitted.origin.members,
         "history": list(fitted.history),
         "kernel": encode(fitted.kernel, tensors, "kernel"),
+        "stream": pack_stream(fitted if fitted.origin is None else fitted.origin.fitted, tensors),
     }
 
 
@@ -280,6 +288,10 @@ def _restore_fitted(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> F
         name: tensors[f"{_WATCHED}{name}"] for name in QUANTITIES if f"{_WATCHED}{name}" in tensors
     }
     arrays: dict[str, Any] = {name: tensors[name] for name in _ARRAYS if name in tensors}
+    shape = (len(tensors["lam"]), *tensors["components"].T.shape)
+    stream, columns = read_stream(header.get("stream"), tensors, shape)
+    needed = kernel is not None and draws is None
+    there = stream is not None and any(name.startswith("counts") for name in tensors)
     if kernel is None:
         arrays |= _nothing_of_kernel(tensors)
     else:
@@ -287,9 +299,9 @@ def _restore_fitted(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> F
     return Fitted(
         **arrays,
         bound=_restore_bound(kernel, tensors),
-        counts=from_sparse_arrays(tensors, "counts")
-        if kernel is not None and draws is None
-        else None,
+        counts=from_sparse_arrays(tensors, "counts") if needed or there else None,
+        stream=stream,
+        columns=columns,
         joint=header["joint"],
         reason=header["reason"],
         draws=draws,

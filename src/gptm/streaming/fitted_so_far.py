@@ -10,6 +10,7 @@ from gptm._basics.errors import Argument, InputError
 from gptm._basics.types import Array
 from gptm.fitted import Fitted, Past, Stream
 from gptm.inference.sampling.topic_prior import Urn, first_urn
+from gptm.streaming.fold_in import first_logits
 from gptm.streaming.one_update import Known
 from gptm.streaming.past_documents import of_documents, weakened, with_words
 
@@ -73,10 +74,10 @@ def known_before(
     V, past = batch.counts.shape[1], stream.past
     word_topic = np.zeros((V, fitted.K))
     word_topic[: len(fitted.beta_T)] = fitted.beta_T * topic_tokens(fitted)
-    counts, columns, eta = batch.counts, batch.columns, np.zeros((0, fitted.K))
+    counts, columns, old = batch.counts, batch.columns, np.zeros((0, fitted.K))
     if fitted.counts is not None:
         remain = np.flatnonzero(rng.random(len(fitted.lam)) < decay)
-        eta = np.asarray(fitted.lam)[remain]
+        old = np.asarray(fitted.lam)[remain]
         counts = vstack([_widened(fitted.counts[remain], V), batch.counts], format="csr")
         if batch.columns is not None and fitted.columns is not None:
             columns = pd.concat([fitted.columns.iloc[remain], batch.columns])
@@ -86,18 +87,21 @@ def known_before(
         word_topic += past.tally
         tokens = float(past.tally.sum())
     urn = _widened_urn(stream, batch.counts, max(stream.tokens, 1))
-    return Known(
+    known = Known(
         word_topic=word_topic,
         urn=urn,
         mu=fitted.mu,
         Sigma=fitted.Sigma,
         B=fitted.B,
-        eta=eta,
+        n_old=len(old),
+        eta=old,
         counts=csr_matrix(counts),
         columns=columns,
         past=past,
         tokens=tokens,
     )
+    new = first_logits(batch.counts, known.beta_T)
+    return known._replace(eta=np.vstack([old, new]))
 
 
 def _widened(counts: csr_matrix, V: int) -> csr_matrix:

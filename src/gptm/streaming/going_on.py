@@ -16,6 +16,7 @@ from gptm.streaming.staying_documents import staying
 
 ROOM = 2000  # documents in memory
 GROWTH = 2.0  # how many times as many documents there are when topics are found again
+ENOUGH = 0.75 * ROOM  # documents in which topics are found for good
 Refit = Callable[[FitProblem, Fitted], Fitted]
 
 
@@ -36,14 +37,14 @@ def go_on(
     known = with_births(known_before(fitted, stream, batch, decay, rng), n_new, rng)
     n_new_documents = batch.counts.shape[0]
     documents = stream.documents + n_new_documents
-    started = stream.started if _may_find_again(fitted, stream, decay, n_new) else 0
-    if started and known.counts.shape[0] >= GROWTH * started:
-        updated, started = _found_again(known, making, refit, fitted), documents
+    started = stream.started if _may_find_again(fitted, stream, n_new) else 0
+    if started and _find_again(started, known.counts.shape[0], n_new_documents):
+        updated, started = _found_again(known, making, refit, fitted), known.counts.shape[0]
     else:
         n_past = 0.0 if known.past is None else known.past.n
         room = documents if fitted.bound.structure.graphs else ROOM
         stays = staying(
-            len(known.eta), n_new_documents, n_past, room, known.columns, fitted.kinds, rng
+            known.n_old, n_new_documents, n_past, room, known.columns, fitted.kinds, rng
         )
         length = sweeps or (BIRTH_SWEEPS if n_new else SWEEPS)
         updated = run_update(known, stays, making, int(rng.integers(2**31)), length)
@@ -67,10 +68,15 @@ def go_on(
     )
 
 
-def _may_find_again(fitted: Fitted, stream: Stream, decay: float, n_new: int) -> bool:
+def _may_find_again(fitted: Fitted, stream: Stream, n_new: int) -> bool:
     """Whether nobody holds on to the topics, and all documents are in memory."""
     touched = fitted.topic_names is not None or fitted.history
-    return not touched and stream.past is None and decay == 1.0 and n_new == 0
+    return not touched and stream.past is None and n_new == 0
+
+
+def _find_again(started: int, n: int, n_batch: int) -> bool:
+    """Whether there are many more documents than topics were found in, or no room for another batch of this size."""
+    return started < ENOUGH and (n >= GROWTH * started or n + n_batch > ROOM)
 
 
 def _found_again(known: Known, making: Making, refit: Refit, fitted: Fitted) -> Updated:

@@ -17,27 +17,24 @@ from scipy.sparse import csr_matrix
 from gptm import _hot
 from gptm._basics.types import Array
 from gptm.fitted import Fitted, Past, Whole
-from gptm.inference.blocks.block_documents import BlockDocuments, Values, begin_block
+from gptm.inference.blocks.block_documents import BlockDocuments
 from gptm.inference.blocks.blocked_sweep import BlockedSweep
 from gptm.inference.blocks.run_blocks import with_whole
 from gptm.inference.checkpoint import NoCheckpoint
 from gptm.inference.contrasts import centred, contrasts, to_contrasts
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.chains import Advance, Chain, run_chains, stages
-from gptm.inference.sampling.draw_topics import draw_topics
 from gptm.inference.sampling.run_sampler import only_state, summarised
 from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.sweeps import WEAKEST, sweep
-from gptm.inference.sampling.topic_prior import Urn, random_key
+from gptm.inference.sampling.topic_prior import Urn
 from gptm.kernels import BoundKernel, Documents
 from gptm.kernels.identity import NothingBound
 from gptm.streaming.passing_documents import PassingDocuments, PastSums
-from gptm.streaming.past_documents import leaning, of_documents
+from gptm.streaming.past_documents import of_documents, together
 
 SWEEPS = 30  # of an update, of which the second half counts
 BIRTH_SWEEPS = 100  # of an update in which topics are born
-HELD = 5  # sweeps of new documents before they count
-LEAN = 1.0  # how much more the latest documents count than their share
 
 
 class Known(NamedTuple):
@@ -48,7 +45,8 @@ class Known(NamedTuple):
     mu: Array  # (K,)
     Sigma: Array  # (K, K)
     B: Array  # (K, K)
-    eta: Array  # (old, K) logits of the old documents
+    n_old: int  # documents in memory
+    eta: Array  # (old + new, K) logits
     counts: csr_matrix  # (old + new, V)
     columns: pd.DataFrame | None  # what the kernel reads of them
     past: Past | None
@@ -57,6 +55,12 @@ class Known(NamedTuple):
     @property
     def K(self) -> int:
         return len(self.mu)
+
+    @property
+    def beta_T(self) -> Array:
+        """(V, K) expected topics."""
+        smoothed = self.word_topic + self.urn.pseudo_counts[:, None]
+        return np.asarray(smoothed / smoothed.sum(0))
 
 
 class Making(NamedTuple):
@@ -91,9 +95,8 @@ def run_update(known: Known, stays: np.ndarray, making: Making, seed: int, sweep
     if not alone:
         passing = _passing(known, stays, problem, sweeps)
         blocked = BlockedSweep(problem, passing)
-        state = blocked.begin(problem, state, seed, HELD)
+        state = blocked.begin(problem, state, seed, 0)
         advance = blocked
-    state = _with_new(problem, state, int(stays[: len(known.eta)].sum()), seed)
     result = run_chains(
         problem,
         [Chain(seed, state, None, ())],
@@ -117,9 +120,9 @@ def run_update(known: Known, stays: np.ndarray, making: Making, seed: int, sweep
 
 
 def _first_state(known: Known, stays: np.ndarray, problem: FitProblem) -> ChainState:
-    """Where the chain begins; new documents have the mean of all."""
-    K, old = known.K, stays[: len(known.eta)]
-    H, n = contrasts(K), int(stays.sum())
+    """Where the chain begins."""
+    K, n = known.K, int(stays.sum())
+    H = contrasts(K)
     S, B = to_contrasts(known.Sigma), to_contrasts(known.B)
     strength = 0.0
     if problem.coregionalization != "none":
@@ -127,13 +130,11 @@ def _first_state(known: Known, stays: np.ndarray, problem: FitProblem) -> ChainS
         strength = max(float(np.trace(B) / max(np.trace(S), WEAKEST)), WEAKEST)
     counts = _hot.padded_zeros(len(known.word_topic), K)
     counts[:, :K] = known.word_topic
-    eta = np.tile(centred(known.mu), (n, 1))
-    eta[: old.sum()] = centred(known.eta[old])
     return ChainState(
         counts=counts,
         urn=known.urn,
         beta_T=np.empty((0, 0), dtype=np.float32),
-        eta=np.ascontiguousarray(eta),
+        eta=np.ascontiguousarray(centred(known.eta[stays])),
         mu=known.mu @ H,
         F=np.zeros((n, K - 1)),
         parts=(),
@@ -149,24 +150,7 @@ def _first_state(known: Known, stays: np.ndarray, problem: FitProblem) -> ChainS
     )
 
 
-def _with_new(problem: FitProblem, state: ChainState, n_old: int, seed: int) -> ChainState:
-    """The state with logits of new documents, moved by some sweeps with all else held."""
-    fresh = problem.counts[n_old:]
-    if not fresh.shape[0]:
-        return state
-    rng = np.random.default_rng([seed, 0, 1])
-    state = draw_topics(problem, state, rng)
-    no_weights = np.zeros((0, state.K - 1))
-    values = Values(state.beta_T, state.mu, no_weights, state.S, None, int(random_key(rng)))
-    begun = begin_block(BlockDocuments(n_old, fresh, None, None), values, HELD, problem.n_jobs)
-    eta = state.eta.copy()
-    eta[n_old:] = begun.eta
-    return state._replace(eta=eta)
-
-
-def _passing(
-    known: Known, stays: np.ndarray, problem: FitProblem, sweeps: int
-) -> PassingDocuments:
+def _passing(known: Known, stays: np.ndarray, problem: FitProblem, sweeps: int) -> PassingDocuments:
     """The documents that leave, and the past, in the features of the kernel over those that stay."""
     rows = np.flatnonzero(~stays)
     counts, n_jobs = known.counts[rows], problem.n_jobs
@@ -179,15 +163,13 @@ def _passing(
             new = Documents(len(rows), known.columns.iloc[rows], counts)
             placed = kernel.place(kernel.read(new))
             own = placed.own_diagonal
-            documents = documents._replace(
-                features=placed.features, own=own if own.any() else None
-            )
+            documents = documents._replace(features=placed.features, own=own if own.any() else None)
         if known.past is not None:
             assert known.past.cells is not None
             cells = kernel.place(kernel.read(Documents(len(known.past.cells), known.past.cells)))
             past = PastSums(known.past, cells.features, known.tokens)
     count_from = sweeps - stages(sweeps)[-1] + 1
-    return PassingDocuments(documents, past, count_from, n_jobs)
+    return PassingDocuments(documents, centred(known.eta[rows]), past, count_from, n_jobs)
 
 
 def _remembered(known: Known, stays: np.ndarray, passing: PassingDocuments) -> Past | None:
@@ -197,4 +179,4 @@ def _remembered(known: Known, stays: np.ndarray, passing: PassingDocuments) -> P
         return known.past
     columns = None if known.columns is None else known.columns.iloc[rows]
     recent = of_documents(*passing.leaving(), columns)
-    return recent if known.past is None else leaning(known.past, recent, LEAN)
+    return recent if known.past is None else together(known.past, recent)

@@ -15,7 +15,6 @@ from gptm.inference.blocks.block_documents import (
     BlockDocuments,
     BlockState,
     Values,
-    begin_block,
     feature_sums,
     sweep_over,
 )
@@ -90,11 +89,12 @@ class PassingDocuments:
     def __init__(
         self,
         documents: BlockDocuments,
+        eta: Array,
         past: PastSums | None,
         count_from: int,
         n_jobs: int | None,
     ):
-        self.documents, self.past = documents, past
+        self.documents, self.eta, self.past = documents, eta, past
         self.count_from, self.n_jobs = count_from, n_jobs
         self._state: BlockState | None = None
         self._sweeps = self._counted = 0
@@ -107,7 +107,8 @@ class PassingDocuments:
         self._YY = np.zeros((K - 1, K - 1))
         sums = [] if self.past is None else [self.past.feature_sums(r)]
         if self.documents.n:
-            self._state = begin_block(self.documents, values, held, self.n_jobs)
+            own = None if self.documents.own is None else np.zeros((self.documents.n, K - 1))
+            self._state = BlockState(self.eta, own)
             sums.append(feature_sums(self.documents, r))
         return None if not sums else sums[0] if len(sums) == 1 else sums[0].plus(sums[1])
 

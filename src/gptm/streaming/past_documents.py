@@ -1,4 +1,4 @@
-"""Documents that have left the memory, as sums that can be added, weakened, and carried over to more words and topics."""
+"""Documents that have left the memory, as sums that can be added, weakened, and carried over to more words."""
 
 import numpy as np
 import pandas as pd
@@ -36,8 +36,8 @@ def together(one: Past, other: Past) -> Past:
     """Both, cells with the same values as one."""
     tally, squares = one.tally + other.tally, one.squares + other.squares
     if one.cells is None or other.cells is None:
-        sums = (a + b for a, b in zip(one[1:4], other[1:4], strict=True))
-        return Past(tally, *sums, squares, None)
+        weights, logits, spread = (a + b for a, b in zip(one[1:4], other[1:4], strict=True))
+        return Past(tally, weights, logits, spread, squares, None)
     cells = pd.concat([one.cells, other.cells])
     code, first = _cells(row_keys(cells))
 
@@ -59,20 +59,8 @@ def together(one: Past, other: Past) -> Past:
 
 def weakened(past: Past, factor: float) -> Past:
     """The same documents, each of which counts `factor` times as much."""
-    return Past(*(factor * values for values in past[:5]), past.cells)
-
-
-def leaning(past: Past, recent: Past, lean: float) -> Past:
-    """Both, with more weight on the recent ones: those before were counted when topics were less known.
-
-    The recent ones count 1 + lean times, and those before so much less that the number of documents stays right.
-    """
-    shift = min(lean * recent.n, past.n)
-    if not shift > 0:
-        return together(past, recent)
-    return together(
-        weakened(past, 1.0 - shift / past.n), weakened(recent, 1.0 + shift / recent.n)
-    )
+    tally, weights, logits, spread, squares = (factor * values for values in past[:5])
+    return Past(tally, weights, logits, spread, squares, past.cells)
 
 
 def with_words(past: Past, V: int) -> Past:

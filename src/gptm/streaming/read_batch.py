@@ -71,9 +71,7 @@ def columns_of_words(corpus: Corpus, vocabulary: np.ndarray) -> csr_matrix:
     return counts
 
 
-def _columns(
-    fitted: Fitted, X: Any, metadata: Any, n: int, n_before: int
-) -> pd.DataFrame | None:
+def _columns(fitted: Fitted, X: Any, metadata: Any, n: int, n_before: int) -> pd.DataFrame | None:
     """What the kernel reads. Documents without names are numbered, those of earlier batches first."""
     if fitted.kernel is None:
         return None

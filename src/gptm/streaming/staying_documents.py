@@ -40,7 +40,9 @@ def _last_of_level(
 ) -> np.ndarray:
     """The first document of each level that no document in memory would have any more."""
     more = np.zeros(len(stays), dtype=bool)
-    for name in () if frame is None else frame.columns:
+    if frame is None:
+        return more
+    for name in frame.columns:
         if base_kind(kinds.get(name, "")) not in _LEVELS:
             continue
         levels = pd.Series(row_keys(frame[[name]]))
