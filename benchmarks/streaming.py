@@ -35,23 +35,28 @@ WORDS = {
     "max_features": 5000,
     "token_pattern": r"(?u)\b[a-zA-Z]{2,}\b",
 }
-SETTINGS_YEARS, SHOWN_YEARS = range(1850, 1900, 20), range(1915, 2027, 20)
+SETTINGS_YEARS, SHOWN_YEARS = range(1850, 1900, 20), range(1925, 2027, 15)
 
 
 def texts_of(folder, name):
-    """Texts, and their dates where there are any; paragraphs of addresses, 6,000 of them by chance."""
-    file = {"20news": "20news_stripped", "20news_quarter": "20news_stripped"}.get(name, name)
+    """Texts, and their dates where there are any; paragraphs of addresses, all or 6,000 of them by chance."""
+    file = {
+        "20news": "20news_stripped",
+        "20news_quarter": "20news_stripped",
+        "sotu_all": "sotu",
+    }.get(name, name)
     with gzip.open(Path(folder) / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
         docs = [json.loads(line) for line in lines]
     rng = np.random.default_rng(0)
-    if name == "sotu":
+    if file == "sotu":
         docs = [
             {**doc, "text": text}
             for doc in docs
             for text in doc["text"].split("\n\n")
             if len(text.split()) >= 20
         ]
-        docs = [docs[i] for i in np.sort(rng.permutation(len(docs))[:6000])]
+        most = len(docs) if name == "sotu_all" else 6000
+        docs = [docs[i] for i in np.sort(rng.permutation(len(docs))[:most])]
     if name == "20news_quarter":
         docs = [docs[i] for i in np.sort(rng.permutation(len(docs))[: len(docs) // 4])]
     return [doc["text"] for doc in docs], [doc.get("date") for doc in docs]
@@ -87,7 +92,7 @@ def shuffled(folder, name, seed):
 
 def in_time(folder, decay, seed, years):
     """Perplexity of each of some years by a model of all years before: updated year by year, and fitted at once."""
-    X, dates = counted(folder, "sotu")
+    X, dates = counted(folder, "sotu_all")
     year = np.array([int(date[:4]) for date in dates])
     model, rows = CTM(CASES["sotu"], random_state=seed), []
     for now in range(year.min(), max(years) + 1):
