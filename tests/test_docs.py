@@ -20,7 +20,7 @@ PAGES = [
         ROOT / "docs" / f"{n}.md"
         for n in (
             *("coming-from", "command-line", "effects", "findings", "kernels", "metrics", "model"),
-            *("questions", "reading", "surgery", "tutorial"),
+            *("questions", "reading", "streaming", "surgery", "tutorial"),
         )
     ),
 ]

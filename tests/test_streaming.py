@@ -10,7 +10,7 @@ from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm.inference.blocks.block_documents import BlockDocuments, Values
 from gptm.inference.contrasts import contrasts
-from gptm.streaming import going_on, one_update
+from gptm.streaming import going_on
 from gptm.streaming.batch_order import batch_order
 from gptm.streaming.born_topics import unexplained_words
 from gptm.streaming.fold_in import folded_in
@@ -29,9 +29,7 @@ TEA, COFFEE, COCOA = (
 @pytest.fixture
 def little_room(monkeypatch):
     """Room for few documents, so that small corpora have a past; short chains."""
-    monkeypatch.setattr(going_on, "ROOM", 40)
-    monkeypatch.setattr(going_on, "ENOUGH", 30)
-    monkeypatch.setattr(one_update, "SWEEPS", 16)
+    monkeypatch.setattr(going_on, "ROOMS", (40, 40))
     monkeypatch.setattr(going_on, "SWEEPS", 16)
 
 

@@ -15,7 +15,7 @@ from gptm.streaming.one_update import Known
 from gptm.streaming.past_documents import of_documents, weakened, with_words
 
 
-class Batch(NamedTuple):
+class NewDocuments(NamedTuple):
     """Documents that come, over the words of the model and those that join."""
 
     counts: csr_matrix  # (n, V)
@@ -68,7 +68,7 @@ def _past_of(fitted: Fitted) -> Past | None:
 
 
 def known_before(
-    fitted: Fitted, stream: Stream, batch: Batch, decay: float, rng: np.random.Generator
+    fitted: Fitted, stream: Stream, batch: NewDocuments, decay: float, rng: np.random.Generator
 ) -> Known:
     """Where an update begins. With decay, documents in memory are forgotten by chance, and sums made smaller."""
     V, past = batch.counts.shape[1], stream.past

@@ -10,20 +10,21 @@ from gptm.fitted import Fitted, Stream
 from gptm.inference.problem import FitProblem
 from gptm.kernels import Documents
 from gptm.streaming.born_topics import with_births
-from gptm.streaming.fitted_so_far import Batch, known_before
+from gptm.streaming.fitted_so_far import NewDocuments, known_before
 from gptm.streaming.one_update import BIRTH_SWEEPS, SWEEPS, Known, Making, Updated, run_update
 from gptm.streaming.staying_documents import staying
 
-ROOM = 2000  # documents in memory
+ROOM = 200_000  # tokens of the documents in memory,
+ROOMS = (500, 10_000)  # but not fewer or more documents than that
 GROWTH = 2.0  # how many times as many documents there are when topics are found again
-ENOUGH = 0.75 * ROOM  # documents in which topics are found for good
+ENOUGH = 0.75  # of the room: when topics are found in so many documents, they are found for good
 Refit = Callable[[FitProblem, Fitted], Fitted]
 
 
 def go_on(
     fitted: Fitted,
     stream: Stream,
-    batch: Batch,
+    batch: NewDocuments,
     making: Making,
     refit: Refit,
     *,
@@ -37,19 +38,19 @@ def go_on(
     known = with_births(known_before(fitted, stream, batch, decay, rng), n_new, rng)
     n_new_documents = batch.counts.shape[0]
     documents = stream.documents + n_new_documents
+    tokens = stream.tokens + round(float(batch.counts.sum()))
+    room = documents if fitted.bound.structure.graphs else room_for(tokens, documents)
     started = stream.started if _may_find_again(fitted, stream, n_new) else 0
-    if started and _find_again(started, known.counts.shape[0], n_new_documents):
+    if started and _find_again(started, known.counts.shape[0], n_new_documents, room):
         updated, started = _found_again(known, making, refit, fitted), known.counts.shape[0]
     else:
         n_past = 0.0 if known.past is None else known.past.n
-        room = documents if fitted.bound.structure.graphs else ROOM
         stays = staying(
             known.n_old, n_new_documents, n_past, room, known.columns, fitted.kinds, rng
         )
         length = sweeps or (BIRTH_SWEEPS if n_new else SWEEPS)
         updated = run_update(known, stays, making, int(rng.integers(2**31)), length)
         known = _only(known, stays)
-    tokens = stream.tokens + round(float(batch.counts.sum()))
     whole = updated.fitted.whole
     return replace(
         updated.fitted,
@@ -74,9 +75,18 @@ def _may_find_again(fitted: Fitted, stream: Stream, n_new: int) -> bool:
     return not touched and stream.past is None and n_new == 0
 
 
-def _find_again(started: int, n: int, n_batch: int) -> bool:
+def room_for(tokens: int, documents: int) -> int:
+    """Number of documents that are kept in memory, by their mean length so far.
+
+    >>> room_for(8_000, 100), room_for(100, 100), room_for(600_000, 100)
+    (2500, 10000, 500)
+    """
+    return int(np.clip(round(ROOM * documents / max(tokens, 1)), *ROOMS))
+
+
+def _find_again(started: int, n: int, n_batch: int, room: int) -> bool:
     """Whether there are many more documents than topics were found in, or no room for another batch of this size."""
-    return started < ENOUGH and (n >= GROWTH * started or n + n_batch > ROOM)
+    return started < ENOUGH * room and (n >= GROWTH * started or n + n_batch > room)
 
 
 def _found_again(known: Known, making: Making, refit: Refit, fitted: Fitted) -> Updated:

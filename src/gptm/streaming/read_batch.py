@@ -14,12 +14,12 @@ from gptm.corpus.metadata import with_columns
 from gptm.fitted import Fitted
 from gptm.kernels import Kernel
 from gptm.streaming.batch_order import batch_order
-from gptm.streaming.fitted_so_far import Batch
+from gptm.streaming.fitted_so_far import NewDocuments
 
 
 def read_batch(
     estimator: BaseEstimator, fitted: Fitted, X: Any, metadata: Any, n_before: int
-) -> Batch:
+) -> NewDocuments:
     """The documents in an order of their own; `n_before` is the number of documents before them."""
     vocabulary = fitted.vocabulary
     if vocabulary is not None and holds_texts(X):
@@ -31,7 +31,7 @@ def read_batch(
         counts = read_counts(estimator, X, own=True)
     columns = _columns(fitted, X, metadata, counts.shape[0], n_before)
     order = batch_order(counts, columns)
-    return Batch(counts[order], None if columns is None else columns.iloc[order], vocabulary)
+    return NewDocuments(counts[order], None if columns is None else columns.iloc[order], vocabulary)
 
 
 def texts_counted(texts: Any, fitted: Fitted) -> Corpus:
