@@ -4,6 +4,7 @@ They take the place of blocks in `inference.blocks`: a sweep over all documents 
 those that pass by, and the sums of the past.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -112,8 +113,12 @@ class PassingDocuments:
             sums.append(feature_sums(self.documents, r))
         return None if not sums else sums[0] if len(sums) == 1 else sums[0].plus(sums[1])
 
-    def sweep(self, values: Values) -> BlockSums | None:
+    def sweep(self, values: Values, number: int) -> Callable[[], BlockSums | None]:
         """Sweep over the documents, and add the past."""
+        total = self._swept(values)
+        return lambda: total
+
+    def _swept(self, values: Values) -> BlockSums | None:
         sums = [] if self.past is None else [self.past.draw(values.key)]
         self._sweeps += 1
         if self._state is not None:
@@ -142,13 +147,13 @@ class PassingDocuments:
 
     # There are no checkpoints of updates, which are short.
 
-    def keep(self, tag: str) -> None:
+    def keep(self, number: int) -> None:
         """Nothing to keep."""
 
-    def forget(self, but: str | None) -> None:
+    def forget(self, but: int | None) -> None:
         """Nothing to forget."""
 
-    def take_up(self, tag: str) -> None:
+    def take_up(self, number: int) -> None:
         """Nothing to take up."""
 
     def close(self) -> None:
