@@ -1,6 +1,7 @@
 """Bad input is refused with words that help; odd but legitimate input works, and nothing is dropped."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import naive
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm.corpus.metadata import as_frame
+from gptm.kernels.network import NetworkBound
 from gptm.starts import lda
 from gptm.starts.lda import LdaRun
 
@@ -679,6 +681,21 @@ def test_a_model_without_a_kernel_needs_no_matrix_between_documents(little_memor
     assert np.isfinite(plain.perplexity(X, kind="conditional"))
     own = fit_strictly_or_not(GPTM(2, kernel=k.Identity(), inference="map", random_state=0), X)
     assert own.transform(X).shape == (30, 2)
+
+
+def test_vectors_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="'v' must hold vectors"):
+        GPTM(2, kernel=k.NearestNeighbors(1, on="v")).fit(np.ones((2, 3)), metadata={"v": [[], []]})
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e-100, 1e-200, 1e-300])
+def test_neighbours_of_hardly_any_weight_are_no_reason_to_divide_by_zero(weight):
+    """A lone edge has the same normalised weight, however small it is."""
+    edge = csr_matrix(([weight], ([0], [0])), shape=(1, 2))
+    kernel = SimpleNamespace(kappa=1.0, nu=1)
+    graph = SimpleNamespace(kernel=kernel, _degrees=np.zeros(2), _spare=0.0, _scale=1.0)
+    weights, _ = NetworkBound._smooth_leaves(graph, edge)
+    assert_allclose(weights.toarray(), [[0.5, 0.0]])
 
 
 @pytest.mark.parametrize("value", [2**70, 10**400, -(10**400), pytest.param(10**6000, id="huge")])

@@ -328,7 +328,7 @@ def vectors(values: pd.Series, name: str) -> Array:
     except (TypeError, ValueError):
         lengths, arrays = set(), []
     flat = len(arrays) == len(present) and all(array.ndim == 1 for array in arrays)
-    if present and (len(lengths) != 1 or not flat):
+    if present and (len(lengths) != 1 or lengths == {0} or not flat):
         seen = (
             f"lengths {sorted(lengths)[:5]}"
             if len(lengths) > 1

@@ -235,7 +235,10 @@ class NetworkBound(BoundKernel):
         degree = np.asarray(edges.sum(1)).ravel()
         rows = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
         there = self._degrees[edges.indices] + edges.data
-        joined = np.sqrt((degree[rows] + self._spare) * (there + self._spare))
+        here, there = degree[rows] + self._spare, there + self._spare
+        joined = np.sqrt(here * there)
+        tiny = joined < 1e-150  # whose squares are no numbers any more
+        joined[tiny] = np.sqrt(here[tiny]) * np.sqrt(there[tiny])
         weights = csr_matrix(
             (edges.data / joined / stay, edges.indices, edges.indptr), shape=edges.shape
         )
