@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -1556,3 +1557,19 @@ def test_what_cannot_be_done_to_topics(four_topics, arguments, said):
     assert result.exit_code in (1, 2)
     assert said in " ".join(result.stderr.split())
     assert gptm.load(four_topics).history_ == []
+
+
+def test_update_adds_documents_words_and_topics_and_replaces_the_model(tmp_path):
+    rng = random.Random(0)
+    kinds = [["tea", "green", "cup", "leaf"], ["coffee", "bean", "roast", "mug"], ["cocoa", "milk"]]
+    for name, n, some in (("old.csv", 80, kinds[:2]), ("new.csv", 40, kinds)):
+        rows = [f"{' '.join(rng.choices(rng.choice(some), k=12))}" for _ in range(n)]
+        (tmp_path / name).write_text("text\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    model = tmp_path / "model.gptm"
+    ok("fit", tmp_path / "old.csv", "--topics", "2", "-o", model, "--max-iter", "30")
+    result = ok("update", model, tmp_path / "new.csv", "--new-topics", "1", "--json")
+    answer = json.loads(result.stdout)
+    assert (answer["documents"], answer["documents_in_all"]) == (40, 120)
+    assert answer["new_words"] == 2
+    assert len(answer["topics"]) == 3
+    ok("update", model, tmp_path / "old.csv", "--decay", "0.5", "-o", tmp_path / "other.gptm")

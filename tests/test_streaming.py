@@ -353,8 +353,12 @@ def test_what_cannot_be_updated_is_refused(change, message):
 def test_models_of_em_and_documents_without_metadata_are_refused():
     rng = np.random.default_rng(0)
     X = rng.poisson(1.0, (20, 8))
+    em = CTM(2, inference="variational", random_state=0).fit(X)
+    with pytest.raises(AttributeError) as caught:
+        em.partial_fit(X)
+    assert "inference='sampling'" in str(caught.value.__cause__)
     with pytest.raises(ValueError, match="inference='sampling'"):
-        CTM(2, inference="variational", random_state=0).fit(X).partial_fit(X)
+        going_on.check_goes_on(em.fitted_)
     model = GPTM(2, kernel=k.Categorical("who"), random_state=0, max_iter=20)
     model.fit(X, metadata=table(20, ["a", "b"], rng))
     with pytest.raises(ValueError, match="came without any"):

@@ -13,6 +13,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, estimator_html_repr
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gptm import interop, metrics, tables
@@ -135,6 +136,16 @@ class FromFit(Generic[T]):
 
     def __set__(self, model: "GPTM", value: object) -> None:
         raise AttributeError(f"{self.name} is read from fitted_ and cannot be set")
+
+
+def _by_sampling(model: "GPTM") -> bool:
+    """An error unless the model is of those that go on learning."""
+    if model.inference == "sampling":
+        return True
+    raise AttributeError(
+        f"only models that are fitted by sampling go on learning; this one has inference={model.inference!r}. Pass "
+        "inference='sampling'."
+    )
 
 
 def _vocabulary(fitted: Fitted) -> np.ndarray:
@@ -347,6 +358,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         with computing(self.n_jobs):
             return proportions(self.fitted_, counts, self.fitted_.bound.training, self._effort)
 
+    @available_if(_by_sampling)
     def partial_fit(
         self,
         X: Any,
@@ -1525,9 +1537,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _start_stream(self, X: Any, y: Any, metadata: Any) -> None:
         """The first fit of a stream."""
         self._fit(X, y, metadata)
-        if self.inference == "sampling":
-            stream = stream_of(self.fitted_, started=len(self.fitted_.lam))
-            self.fitted_ = replace(self.fitted_, stream=stream)
+        stream = stream_of(self.fitted_, started=len(self.fitted_.lam))
+        self.fitted_ = replace(self.fitted_, stream=stream)
 
     def _with_training_columns(self, corpus: Corpus) -> Fitted:
         """The fit with the words of its training documents, and with what the kernel reads of them."""

@@ -57,6 +57,9 @@ def update(
         from gptm.storage import load_attached, read_header
 
         fitted, attached, header = load(path), load_attached(path), read_header(path)
+        from gptm.streaming.going_on import check_goes_on
+
+    check_goes_on(fitted.fitted_)
     settings = file_options.settings() | {"keep_texts": True}
     reading = read_new(session, fitted, header, file, settings)
     tell_problems(session, reading)
