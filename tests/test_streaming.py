@@ -125,7 +125,7 @@ def test_what_is_remembered_of_passing_documents_are_their_means():
     passing.begin(values, 0, 0)
     seen = []
     for key in range(6):
-        sums = passing.sweep(values._replace(key=key))
+        sums = passing.sweep(values._replace(key=key), key)()
         seen.append((sums.tally[:, :3], passing._state.eta.astype(float)))
     left = passing.leaving()
     np.testing.assert_allclose(left.tally, np.mean([t for t, _ in seen[2:]], 0))
