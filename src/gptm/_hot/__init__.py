@@ -15,7 +15,7 @@ from gptm._hot.document_mode import find_mode
 from gptm._hot.document_posterior import ANYTHING, NOWHERE, document_block, optimise_document
 from gptm._hot.first_guess import guess_document
 from gptm._hot.lda_tokens import (
-    add_weight,
+    choose,
     count_pairs,
     count_values,
     explained,
@@ -43,7 +43,7 @@ from gptm._hot.simd import LANES, padded, padded_rows, padded_zeros
 from gptm._hot.simd_lowering import Vector
 from gptm._hot.softmax import Rules, SoftmaxScratch, expected_softmax
 from gptm._hot.token_draws import draw_tokens
-from gptm._hot.topic_search import find_topic, room_for_sums
+from gptm._hot.topic_search import find_topic
 from gptm._hot.weighted_points import PointsScratch, weigh_block
 from gptm._hot.window_counts import count_windows
 from gptm._hot.word_draws import draw_gammas, draw_tables, expected_words, normalise_words
@@ -69,9 +69,9 @@ __all__ = [
     "Vector",
     "add_expected_counts",
     "add_rows",
-    "add_weight",
     "binomial",
     "cholesky",
+    "choose",
     "count_pairs",
     "count_values",
     "count_windows",
@@ -104,7 +104,6 @@ __all__ = [
     "padded_rows",
     "padded_zeros",
     "product",
-    "room_for_sums",
     "settle_nu2",
     "shifted_exp",
     "solve_nu2",

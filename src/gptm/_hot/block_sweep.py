@@ -8,7 +8,6 @@ from gptm._hot.logit_draws import draw_numbers, move_eight, soften
 from gptm._hot.random_keys import stream
 from gptm._hot.simd import LANES, get, padded, padded_zeros, put
 from gptm._hot.token_draws import draw_tokens
-from gptm._hot.topic_search import room_for_sums
 
 PANELS = 8  # of eight documents each, whose logits move together: the prior precision is read once for all
 
@@ -23,8 +22,7 @@ class SweepScratch:
         self.room = padded_zeros(3, LANES)
         self.numbers = padded_zeros(3, LANES * LANES)
         self.states = np.zeros((PANELS, LANES), dtype=np.uint64)
-        self.single = np.zeros((2, rows), dtype=np.float32)  # proportions, and weights of topics
-        self.running = room_for_sums(rows)
+        self.single = np.zeros((3, rows), dtype=np.float32)  # proportions, and weights of topics
         self.n = np.zeros(K)
 
     def __iter__(self):
@@ -85,7 +83,6 @@ def sweep_block(
     numbers,
     all_states,
     single,
-    running,
     n,
 ):
     """Draw the topics of all tokens, then the logits, of a block of documents; eta (n, K) moves in place.
@@ -97,7 +94,7 @@ def sweep_block(
     of tokens summed out.
     """
     D, K = eta.shape
-    theta, weights = single[0], single[1]
+    theta, running, weights = single[0], single[1], single[2]
     for group in range(0, D, LANES * PANELS):
         here = min(PANELS, -(-(D - group) // LANES))
         for b in range(here):

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from gptm._hot.compile_options import FAST, TINY, inlined, loop
-from gptm._hot.simd import LANES, get, put, spread, total
-from gptm._hot.topic_search import STRETCH, find_topic
+from gptm._hot.simd import LANES, get, put, total
 
 _LOOKS = 1024  # at the sizes of the topics in a sweep; between two looks they hardly change
 _ONE, _NONE = np.float32(1.0), np.float32(0.0)
@@ -23,31 +22,40 @@ def next_uniform(state):
     return state, (z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@inlined(fastmath=FAST)
-def weigh(doc, word, inverse, alpha, eta, running):
-    """Fill `running` with sums of (doc + alpha) (word + eta) inverse, as `find_topic` reads them; the sum of all."""
-    last, lanes = inverse.shape[0], spread(_NONE)
-    for start in range(0, last, STRETCH):
-        sums = spread(_NONE)
-        for i in range(start, min(start + STRETCH, last), LANES):
-            sums += (get(doc, i) + alpha) * (get(word, i) + eta) * get(inverse, i)
-            put(running, i, sums)
-        lanes += sums
-    put(running, running.shape[0] - LANES, lanes)
-    return total(lanes)
+@inlined()
+def weigh(doc, word, inverse, alpha, eta, first, weights):
+    """Fill eight `weights`, from `first` on, with (doc + alpha) (word + eta) inverse; return their sum."""
+    x = (get(doc, first) + alpha) * (get(word, first) + eta) * get(inverse, first)
+    put(weights, first, x)
+    return total(x)
 
 
 @inlined(fastmath=FAST)
-def add_weight(running, k, weight):
-    """Let topic k have so much more weight in all sums."""
-    last = running.shape[0] - LANES
-    for i in range(k, (k // STRETCH + 1) * STRETCH, LANES):
-        running[i] += weight
-    running[last + k % LANES] += weight
+def choose(weights, sums, uniform):
+    """The topic at `uniform` of the way through all weights; `sums` of groups of topics become running sums.
+
+    It finds the group first and the topic in it second, and counts instead of searching: which way a search would
+    end the processor could only guess.
+    """
+    running = _NONE
+    for g in range(sums.shape[0]):
+        running += sums[g]
+        sums[g] = running
+    left = np.float32(uniform) * running
+    group = 0
+    for g in range(sums.shape[0] - 1):
+        group += left >= sums[g]
+    left -= sums[group - 1] if group > 0 else _NONE
+    first = group * LANES
+    topic, running = first, _NONE
+    for k in range(first, first + LANES - 1):
+        running += weights[k]
+        topic += left >= running
+    return topic
 
 
 @inlined(fastmath=FAST)
-def draw_again(j, tokens, counts, inverse, alpha, prior, uniform, running):
+def draw_again(j, tokens, counts, inverse, alpha, prior, uniform, scratch):
     """Token j leaves its topic and draws a new one; counts are brought up to date, `inverse` is not.
 
     Counts are written last: to read eight of them at once right after one was written takes long.
@@ -57,12 +65,15 @@ def draw_again(j, tokens, counts, inverse, alpha, prior, uniform, running):
     old = topics[j]
     doc, word = doc_topic[docs[j]], word_topic[words[j]]
     eta = prior[words[j]]
-    whole = weigh(doc, word, inverse, alpha, eta, running)
-    less = (doc[old] - _ONE + alpha) * (word[old] - _ONE + eta)
-    less *= np.float32(1.0 / (topic_total[old] - 1.0))
-    less -= (doc[old] + alpha) * (word[old] + eta) * inverse[old]
-    add_weight(running, old, less)
-    new = min(find_topic(running, np.float32(uniform) * (whole + less)), topic_total.shape[0] - 1)
+    groups = inverse.shape[0] // LANES
+    weights, sums = scratch[0], scratch[1, :groups]
+    for g in range(groups):
+        sums[g] = weigh(doc, word, inverse, alpha, eta, g * LANES, weights)
+    of_others = (doc[old] - _ONE + alpha) * (word[old] - _ONE + eta)
+    of_others *= np.float32(1.0 / (topic_total[old] - 1.0))
+    sums[old // LANES] += of_others - weights[old]
+    weights[old] = of_others
+    new = min(choose(weights, sums, uniform), topic_total.shape[0] - 1)
     topics[j] = new
     doc[old] -= _ONE
     word[old] -= _ONE
@@ -91,7 +102,7 @@ def gibbs_sweep(
     Single precision is enough: a draw is random by far more than 1e-6.
 
     Counts have columns for a multiple of `LANES` topics; those beyond K stay empty. So does `inverse`, as long; it
-    is 1 / topic_total as of a little while ago. `scratch` (`room_for_sums`) is for two tokens: the first half
+    is 1 / topic_total as of a little while ago. `scratch` (2, 2, the same length) is for two tokens: the first half
     of the run and the second take turns. They hardly ever touch the same counts, so neither waits for the other.
     """
     tokens, counts = (docs, words, topics), (doc_topic, word_topic, topic_total)

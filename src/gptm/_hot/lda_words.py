@@ -12,7 +12,7 @@ import numpy as np
 from gptm._hot.compile_options import FAST, inlined, loop
 from gptm._hot.lda_tokens import next_uniform
 from gptm._hot.simd import LANES, get, put, spread, total
-from gptm._hot.topic_search import STRETCH, find_topic
+from gptm._hot.topic_search import find_topic
 
 _ONE, _NONE = np.float32(1.0), np.float32(0.0)
 _LASTS = 64  # draws for which a table serves
@@ -45,22 +45,18 @@ def find(listed, first, n, k):
 
 @inlined(fastmath=FAST)
 def make_table(word, b, inverse, table):
-    """Fill `table` with sums of (word + b) inverse, as `find_topic` reads them; return the sum of all."""
-    last, lanes = inverse.shape[0], spread(_NONE)
-    for start in range(0, last, STRETCH):
-        sums = spread(_NONE)
-        for i in range(start, min(start + STRETCH, last), LANES):
-            sums += (get(word, i) + b) * get(inverse, i)
-            put(table, i, sums)
-        lanes += sums
-    put(table, table.shape[0] - LANES, lanes)
-    return total(lanes)
+    """Fill `table` with sums of (word + b) inverse over every eighth topic so far; return the sum of all."""
+    sums = spread(_NONE)
+    for i in range(0, table.shape[0], LANES):
+        sums += (get(word, i) + b) * get(inverse, i)
+        put(table, i, sums)
+    return total(sums)
 
 
 @inlined()
 def of_table(table, k):
     """What a topic has in a table of running sums."""
-    return table[k] - table[k - LANES] if k % STRETCH >= LANES else table[k]
+    return table[k] - table[k - LANES] if k >= LANES else table[k]
 
 
 @inlined(fastmath=FAST)
@@ -110,9 +106,9 @@ def word_sweep(
     Single precision is enough: a draw is random by far more than 1e-6.
 
     Topics of documents are as `list_topics` makes them. Counts of words have columns for a multiple of `LANES` topics.
-    `inverse`, as long, is 1 / topic_total, and zero beyond K. `scratch` (2, `room_for_sums`) is for work.
+    `inverse`, as long, is 1 / topic_total, and zero beyond K. `scratch` (3, the same) is for work.
     """
-    table, weights = scratch[0], scratch[1]
+    table, weights, room = scratch[0], scratch[1], scratch[2]
     alpha = np.float32(alpha)
     K, seed = topic_total.shape[0], state[0]
     before, left_over, mass = -1, 0, _NONE
@@ -137,7 +133,7 @@ def word_sweep(
             to = pick(n, weights, left)
             new = listed[first + to]
         else:
-            new = min(find_topic(table, (left - own) / alpha), K - 1)
+            new = min(find_topic(table, (left - own) / alpha, room), K - 1)
             to = find(listed, first, n, new)
         if new == old:
             continue

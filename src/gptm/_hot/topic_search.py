@@ -1,32 +1,22 @@
-"""Which topic a random number falls upon, given sums of the topics' weights.
-
-Weights are added up over every eighth topic, eight sums side by side, so that no sums within a vector are needed, and
-from the beginning again after each `STRETCH` of topics: one stretch does not wait for the sums of another.
-"""
+"""Which topic a random number falls upon, given running sums of the topics' weights."""
 
 import numpy as np
 
 from gptm._hot.compile_options import FAST, inlined
-from gptm._hot.simd import LANES
+from gptm._hot.simd import LANES, get, put, spread, where_above
 
-STRETCH = LANES * LANES
-_NONE = np.float32(0.0)
-
-
-def room_for_sums(*shape):
-    """Arrays as `find_topic` reads them, for the last of these lengths as a number of topics: infinite beyond these."""
-    *others, K = shape
-    whole = -(-K // STRETCH) * STRETCH
-    return np.full((*others, whole + LANES), np.inf, dtype=np.float32)
+_NONE, _ONE = np.float32(0.0), np.float32(1.0)
+_LONG = LANES * LANES  # topics in eight groups
+_MANY = 4 * _LONG
 
 
 @inlined(fastmath=FAST)
-def find_topic(running, left):
-    """The topic at which the sum of weights passes `left`: first its lane, then its stretch, then itself.
+def find_topic(running, left, room):
+    """The topic at which the running sum of weights passes `left`, first its lane, then its group.
 
-    `running` are sums within stretches, infinite beyond the last topic, and behind them the sums of lanes. It counts
-    instead of searching: which way a search would end the processor could only guess. Where rounding leads beyond the
-    last topic, so does the result.
+    `running` (K padded) are sums over every eighth topic, eight of them side by side: its last eight numbers are those
+    over all topics. It counts instead of searching: which way a search would end the processor could only guess. Of
+    many groups every eighth is looked at first. `room` (8,) is scratch.
     """
     last = running.shape[0] - LANES
     lane, below, passed = 0, _NONE, _NONE
@@ -36,14 +26,18 @@ def find_topic(running, left):
         lane += beyond
         below = passed if beyond else below
     left -= below
-    first, below, passed = lane, _NONE, _NONE
-    for i in range(STRETCH - LANES + lane, last - LANES, STRETCH):
-        passed += running[i]
-        beyond = left >= passed
-        first += STRETCH * beyond
-        below = passed if beyond else below
-    left -= below
-    n = 0
-    for i in range(LANES - 1):
-        n += left >= running[first + i * LANES]
-    return first + n * LANES
+    first, end = 0, last
+    if last > _MANY:
+        first = _LONG * count_passed(running, _LONG - LANES, last, _LONG, left, lane, room)
+        end = min(first + _LONG - LANES, last)
+    return first + LANES * count_passed(running, first, end, LANES, left, lane, room) + lane
+
+
+@inlined(fastmath=FAST)
+def count_passed(running, first, last, stride, left, lane, room):
+    """How many of the running sums of a lane are not above `left`; all lanes are counted, which takes no longer."""
+    n = spread(_NONE)
+    for i in range(first, last, stride):
+        n += where_above(get(running, i), left, _NONE, _ONE)
+    put(room, 0, n)
+    return int(room[lane])

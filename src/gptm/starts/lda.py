@@ -166,7 +166,7 @@ class LdaRun:
                 self._alpha,
                 prior,
                 state,
-                _hot.room_for_sums(2, self._columns),
+                np.empty((2, 2, self._columns), dtype=np.float32),
             )
 
         work = list(zip(self._pieces, self._states, strict=True))
@@ -207,7 +207,7 @@ class LdaRun:
             self._alpha,
             prior,
             state,
-            _hot.room_for_sums(2, self._columns),
+            np.empty((3, self._columns), dtype=np.float32),
         )
 
     def _learn_priors(self, n_jobs: int | None) -> None:

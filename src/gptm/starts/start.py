@@ -94,7 +94,7 @@ def led_start(problem: FitProblem, lead: Lead, rng: np.random.RandomState) -> St
     lengths = np.asarray(counts.sum(1), dtype=np.float64).ravel()
     word_topic = (counts.T @ lead.members).toarray()
     draws = np.random.default_rng(rng.randint(2**31))
-    urn = first_urn(np.asarray(counts.sum(0)).ravel())
+    urn = first_urn(np.asarray(counts.sum(0)).ravel(), problem.absent)
     for _ in range(_URN_ROUNDS):
         urn = draw_urn(word_topic + lead.pseudo_counts, urn, draws, problem.n_jobs)
     posterior = posterior_of(lead.members.toarray() * lengths[:, None])
