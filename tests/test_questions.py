@@ -609,7 +609,7 @@ def test_documents_without_a_date_are_left_out_and_counted(model, frame):
 
 
 def test_wrong_dates(model, frame):
-    with pytest.raises(ValueError, match="expected 90 rows, got 3"):
+    with pytest.raises(ValueError, match="one date for each of the 90 training documents; got 3"):
         gptm.topics_over_time(model, frame["date"].head(3))
     with pytest.raises(ValueError, match="must hold numbers or dates"):
         gptm.topics_over_time(model, frame["party"])

@@ -678,6 +678,10 @@ def test_results_print_as_tables():
     assert max(map(len, table)) <= 100
     found = gptm.compare({"a<b": quick(), "c": timed()}, X, metadata=frame, cv=2)
     assert repr(found).splitlines()[-1].startswith("lowest perplexity_50: ")
+    named = gptm.compare(
+        {"a long name of a model": quick(), "another one": timed()}, X, metadata=frame
+    )
+    assert max(map(len, repr(named).splitlines())) <= 100
     html = found._repr_html_()
     assert "<table" in html
     assert "a<b" not in html

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from gptm._basics.errors import ArgumentError
+from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.corpus.metadata import as_frame, read_points
@@ -69,8 +69,15 @@ def topics_over_time(
     [[0.0, 2002.25, 20.0], [0.0, 2006.75, 20.0], [1.0, 2002.25, 20.0], [1.0, 2006.75, 20.0]]
     """
     check_is_fitted(model)
-    n = len(model.doc_lengths_)
-    frame = as_frame({_NAME: dates if hasattr(dates, "__len__") else list(dates)}, n)
+    n, dates = len(model.doc_lengths_), dates if hasattr(dates, "__len__") else list(dates)
+    if len(dates) != n:
+        raise ArgumentError(
+            "dates",
+            f"must have one date for each of the {n:,} training documents",
+            Message(f"{len(dates):,}"),
+            "Pass the column of the table that the model was fitted to.",
+        )
+    frame = as_frame({_NAME: dates}, n)
     points, is_date = read_points(frame, [_NAME], "topics_over_time")
     values, dated = points[:, 0], bool(is_date[0])
     options: dict[str, Any] = {"topic": topic, "level": level}

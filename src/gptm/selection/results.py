@@ -10,6 +10,7 @@ import pandas as pd
 from gptm.selection.paired import ERROR, paired_differences, with_changes, written_changes
 from gptm.selection.score_tables import as_text, common_folds, per_group, perplexity_column
 from gptm.views.frame_view import frame_card
+from gptm.views.text_lines import WIDTH
 
 
 class _Result(ABC):
@@ -28,7 +29,8 @@ class _Result(ABC):
 
     def __repr__(self) -> str:
         table, conclusion = self._printed()
-        return "\n".join(filter(None, [self.title, self.note, table.to_string(), conclusion]))
+        shown = table.to_string(line_width=WIDTH)
+        return "\n".join(filter(None, [self.title, self.note, shown, conclusion]))
 
     def _repr_html_(self) -> str:
         table, conclusion = self._printed()
