@@ -1225,8 +1225,7 @@ def test_stability(quick, tmp_path, monkeypatch):
     result = ok(*given, "--effects", "effects.csv", "--plot", "picture.png")
     assert result.stdout.splitlines()[0].split()[:4] == ["topic", "words", "share", "back"]
     assert (
-        "2 topics in 3 refits: 1 other seeds, 1 other numbers of topics, 1 resamples"
-        in result.stderr
+        "2 topics in 3 refits: 1 other seed, 1 other number of topics, 1 resample" in result.stderr
     )
     model = gptm.load(quick)
     expected = gptm.stability(

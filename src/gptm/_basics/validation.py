@@ -57,6 +57,8 @@ def check_number(
     kind: Any = (int, np.integer) if integer else (int, float, np.integer, np.floating)
     wrong_kind = not isinstance(value, kind) or isinstance(value, bool)
     largest = min(most, _LARGEST_INTEGER if integer else _LARGEST_FLOAT)
+    if isinstance(value, np.generic):
+        value = value.item()  # single precision cannot be compared with the largest number
     if wrong_kind or not least <= value <= largest:  # which NaN is not either
         expected = "an integer" if integer else "a number"
         told = most if wrong_kind or value != value or value <= largest else largest
