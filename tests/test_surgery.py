@@ -492,7 +492,8 @@ def test_labels_from_a_function():
     assert named.topic_names_ == ["same", "same 2"]
     assert all(len(words) == 3 and len(texts) == 2 and texts[0] in TEXTS for words, texts in seen)
     assert model.label_topics(lambda words, texts: None).topic_names_ is None
-    assert model.label_topics(lambda words, texts: str(len(texts))).topic_names_ == ["0", "0 2"]
+    without_texts = model.label_topics(lambda words, texts: f"{len(texts)} texts")
+    assert without_texts.topic_names_ == ["0 texts", "0 texts 2"]
     with pytest.raises(ValueError, match="must be a function"):
         model.label_topics("gpt")
 

@@ -66,7 +66,7 @@ def to_octis(
 ) -> dict[str, Any]:
     """The model as the dictionary that the measures of OCTIS take."""
     return {
-        "topics": topic_words(fitted, n_words, feature_names=feature_names),
+        "topics": topic_words(fitted, n_words, feature_names=feature_names, order="probable"),
         "topic-word-matrix": fitted.components.copy(),
         "topic-document-matrix": np.ascontiguousarray(fitted.proportions.T),
     }

@@ -87,7 +87,8 @@ def _expanded(old: Fitted, parts: list[int], word_topic: Array, inside: Array) -
     kept = [number for number in range(old.K) if number not in parts]
     n = inside.shape[1]
     mean = old.components[parts].T @ old.proportions.mean(0)[parts]
-    words = word_topic + 0.01 * word_topic.sum(0) * (mean / mean.sum())[:, None]
+    size = np.maximum(word_topic.sum(0), 1.0)  # a part may have got no tokens
+    words = word_topic + 0.01 * size * (mean / mean.sum())[:, None]
     together = np.logaddexp.reduce(old.lam[:, parts], axis=1)[:, None]
     lam = np.concatenate([old.lam[:, kept], together + np.log(inside)], axis=1)
     zeros = np.broadcast_to(0.0, lam.shape)
