@@ -420,22 +420,28 @@ def test_commands_take_the_folder(blocks, corpus, tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")
 def test_a_fit_that_is_killed_goes_on(blocks, tmp_path):
-    code = f"""
+    """All of it in processes of their own, so that nothing of other tests is in them."""
+
+    def start(checkpoint, model):
+        code = f"""
 import gptm
 import gptm.starts.start
 gptm.starts.start.SWEEPS = {SHORT["gptm.starts.start.SWEEPS"]}
 model = gptm.CTM(3, max_iter=40, random_state=0, callback=lambda n, s: print(n, flush=True))
-model.fit(gptm.open_corpus({str(blocks.path)!r}), checkpoint={str(tmp_path / "c")!r}, every=0)
+model.fit(gptm.open_corpus({str(blocks.path)!r}), checkpoint={str(tmp_path / checkpoint)!r}, every=0)
+model.save({str(tmp_path / model)!r})
 """
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+    process = start("c", "never")
     for line in process.stdout:
         if int(line) >= 5:
             break
     process.send_signal(signal.SIGKILL)
     process.wait()
     time.sleep(0.1)
-    first = []
-    model = CTM(3, max_iter=40, random_state=0, callback=lambda n, s: first.append(n))
-    model.fit(blocks, checkpoint=tmp_path / "c")
-    assert first[0] >= 5
-    same_bits(model, CTM(3, max_iter=40, random_state=0).fit(blocks))
+    again, whole = start("c", "again.gptm"), start("other", "whole.gptm")
+    first = int(again.communicate()[0].split()[0])
+    whole.communicate()
+    assert first >= 5
+    same_bits(gptm.load(tmp_path / "again.gptm"), gptm.load(tmp_path / "whole.gptm"))
