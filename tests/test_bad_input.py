@@ -537,6 +537,14 @@ def test_odd_counts_work_without_smoothing(model, name):
     check_predictions(model, X)
 
 
+@pytest.mark.parametrize("inference", ["variational", "map"])
+def test_pseudo_counts_that_round_to_zero_leave_the_bound_finite(inference):
+    settings = {"inference": inference, "smoothing": 5e-324, "random_state": 0}
+    model = GPTM(2, kernel=k.Identity(), **settings)
+    fit_strictly(model, ODD["words that never occur"])
+    assert np.isfinite(model.bound_).all()
+
+
 @pytest.mark.parametrize("coregionalization", ["free", "shared", "identity"])
 @pytest.mark.parametrize("inference", KERNELS)
 @pytest.mark.parametrize(

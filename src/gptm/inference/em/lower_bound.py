@@ -14,8 +14,11 @@ _ROWS = 4096
 
 
 def log_prior_of_topics(beta_T: Array, prior: float | Array) -> float:
-    """What pseudo-counts add to the bound: the log-density, up to a constant, of a Dirichlet prior."""
-    return float(xlogy(prior, beta_T).sum())
+    """What pseudo-counts add to the bound: the log-density, up to a constant, of a Dirichlet prior.
+
+    Pseudo-counts near the smallest float leave words a probability that rounds to zero; they count for next to nothing.
+    """
+    return float(xlogy(prior, np.maximum(beta_T, np.finfo(float).tiny)).sum())
 
 
 def _documents(means: Means, posterior: Posterior) -> float:
