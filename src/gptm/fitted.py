@@ -52,6 +52,13 @@ class Draws(NamedTuple):
         return len(self.mu)
 
 
+class TopicDraws(NamedTuple):
+    """Topics of a few sweeps, over the words of the training documents."""
+
+    words: np.ndarray  # (n,) numbers of these words
+    beta_T: np.ndarray  # (s, n, K) in single precision
+
+
 class Whole(NamedTuple):
     """Of a fit to blocks, in which the training documents in memory are a sample: what it knows of all documents."""
 
@@ -126,6 +133,7 @@ class Fitted:
         None  # (chains, draws, ...) quantities that diagnostics look at
     )
     diagnostics: pd.DataFrame | None = None  # effective draws and R-hat of them
+    topic_draws: TopicDraws | None = None  # until `doc_topics` is computed
 
     whole: Whole | None = None  # where the training documents above are a sample
     stream: Stream | None = None  # of a model that goes on learning

@@ -1803,7 +1803,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.fitted_.doc_topics is None:
             with computing(self.n_jobs):
                 theta = training_proportions(self.fitted_, self._effort)
-            self.fitted_ = replace(self.fitted_, doc_topics=theta)
+            self.fitted_ = replace(self.fitted_, doc_topics=theta, topic_draws=None)
         return self.fitted_
 
     def _with_draws(self) -> Fitted:

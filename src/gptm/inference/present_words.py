@@ -62,4 +62,7 @@ class PresentWords:
         components = np.empty((len(narrow), self.n_words))
         components[:] = narrow[:, -1:] / self.absent
         components[:, self.kept] = narrow[:, :-1]
-        return replace(fitted, components=components, counts=self.counts)
+        drawn = fitted.topic_draws
+        if drawn is not None:
+            drawn = drawn._replace(words=self.kept, beta_T=drawn.beta_T[:, :-1])
+        return replace(fitted, components=components, counts=self.counts, topic_draws=drawn)

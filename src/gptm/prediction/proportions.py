@@ -77,19 +77,36 @@ def posterior_of_proportions(
 
 
 def training_proportions(fitted: Fitted, effort: Effort) -> Array:
-    """(D, K) of the training documents."""
+    """(D, K) of the training documents: means over some draws of the topics.
+
+    The mean of the topics has learnt each document's own words, and would take them for confirmed. A draw has not: it
+    varies where these words alone decide.
+    """
     if fitted.origin is not None:
         return fitted.origin.combined(training_proportions(fitted.origin.fitted, effort))
     if not (fitted.by_sampling and effort.points):
         return expected_theta(Posterior(fitted.lam, fitted.nu2), effort.n_jobs)
     assert fitted.counts is not None
-    return theta_by_points(
-        fitted.counts,
-        prior_around(fitted, np.asarray(fitted.F)),
-        fitted.beta_T,
-        n_points=effort.points,
-        n_jobs=effort.n_jobs,
-    )
+    prior = prior_around(fitted, np.asarray(fitted.F))
+    drawn = fitted.topic_draws
+    if drawn is None:
+        return theta_by_points(
+            fitted.counts, prior, fitted.beta_T, n_points=effort.points, n_jobs=effort.n_jobs
+        )
+    counts = fitted.counts
+    if len(drawn.words) < counts.shape[1]:
+        counts = counts[:, drawn.words]
+    sums = np.zeros_like(prior.mean)
+    for scramble, beta_T in enumerate(drawn.beta_T):
+        sums += theta_by_points(
+            counts,
+            prior,
+            beta_T.astype(np.float64),
+            n_points=effort.points,
+            scramble=scramble,
+            n_jobs=effort.n_jobs,
+        )
+    return sums / len(drawn.beta_T)
 
 
 def _prior(fitted: Fitted, counts: csr_matrix, new: Any, effort: Effort) -> Prior:

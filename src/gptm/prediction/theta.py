@@ -74,13 +74,19 @@ def weighted_points(
 
 
 def theta_by_points(
-    counts: csr_matrix, prior: Prior, beta_T: Array, *, n_points: int = 64, n_jobs: int | None
+    counts: csr_matrix,
+    prior: Prior,
+    beta_T: Array,
+    *,
+    n_points: int = 64,
+    scramble: int = 0,
+    n_jobs: int | None,
 ) -> Array:
-    """(n, K) the means of the shares alone, as by `weighted_points`."""
+    """(n, K) the means of the shares alone, as by `weighted_points`; another `scramble` takes other points."""
     n, K = prior.mean.shape
     none = np.empty((0, K))
     out = _hot.PointsOut(np.empty((n, K)), none, none, none, np.empty(0), np.empty((0, n, K)))
-    _run(counts, prior, beta_T, n_points, np.empty(0), out, n_jobs)
+    _run(counts, prior, beta_T, n_points, np.empty(0), out, n_jobs, scramble=scramble)
     return out.theta
 
 
@@ -93,12 +99,13 @@ def _run(
     out: _hot.PointsOut,
     n_jobs: int | None,
     groups: np.ndarray = _NO_GROUPS,
+    scramble: int = 0,
 ) -> None:
     """Fill `out`, some documents at a time."""
     n, K = prior.mean.shape
     assert counts.shape == (n, len(beta_T))  # the compiled loops do not look
     longest = int(np.diff(counts.indptr).max(initial=0))
-    topics, nodes = _hot.padded_rows(beta_T), sobol_normals(K, n_points)
+    topics, nodes = _hot.padded_rows(beta_T), sobol_normals(K, n_points, scramble)
     weight = np.ascontiguousarray(np.atleast_2d(prior.weight), dtype=float)
     shared = prior.weight.ndim == 1
     T, data = np.ascontiguousarray(prior.T), counts.data.astype(float, copy=False)
@@ -147,9 +154,9 @@ def _rows_of(out: _hot.PointsOut, rows: slice) -> _hot.PointsOut:
 
 
 @lru_cache(maxsize=8)
-def sobol_normals(K: int, n_points: int) -> Nodes:
+def sobol_normals(K: int, n_points: int, scramble: int = 0) -> Nodes:
     """Sobol's points, scrambled always in the same way, as standard normals of K dimensions."""
-    sobol = qmc.Sobol(K, seed=0).random_base2(int(np.ceil(np.log2(n_points))))
+    sobol = qmc.Sobol(K, seed=scramble).random_base2(int(np.ceil(np.log2(n_points))))
     normals = ndtri(sobol[:n_points] * (1 - 2 * _INSIDE) + _INSIDE)
     rows, length = _hot.padded(K), _hot.padded(n_points)
     z, half = _hot.padded_zeros(length // _hot.LANES, rows * _hot.LANES), np.full(length, _FAR)

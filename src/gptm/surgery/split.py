@@ -108,6 +108,7 @@ def _expanded(old: Fitted, parts: list[int], word_topic: Array, inside: Array) -
         alpha=zeros,
         doc_topics=None,
         draws=None,
+        topic_draws=None,
         topic_names=None,
     )
 

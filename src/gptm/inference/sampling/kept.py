@@ -14,6 +14,10 @@ from gptm.inference.sampling.draw_topics import expected_topics
 from gptm.inference.sampling.state import ChainState
 
 SNAPSHOTS = 100  # of all chains together
+TOPICS = 4  # draws of the topics, of all chains together
+TOPIC_ENTRIES = (
+    2 * 10**7
+)  # numbers in all draws of the topics; where they are larger there are fewer
 ENTRIES = (
     10**7
 )  # numbers in all snapshots of documents' logits, beyond which a sample of documents stands for all
@@ -47,7 +51,11 @@ class Kept:
 
     def __init__(self, problem: FitProblem, state: ChainState, length: int, n_chains: int):
         D, K = state.eta.shape
-        self.problem, self.n, self.thin = problem, 0, max(1, -(-length * n_chains // SNAPSHOTS))
+        self.problem, self.n = problem, 0
+        self.thin = max(1, -(-length * n_chains // SNAPSHOTS))
+        n_topics = min(TOPICS, TOPIC_ENTRIES // max(len(state.counts) * K, 1))
+        self.thin_topics = -(-length * n_chains // n_topics) if n_topics else 0
+        self.topics: list[np.ndarray] = []
         self.beta_T = np.zeros((len(state.counts), K))
         self.eta, self.squares = np.zeros((2, D, K))
         self.S, self.B = np.zeros((2, K - 1, K - 1))
@@ -62,6 +70,10 @@ class Kept:
     def add(self, state: ChainState) -> None:
         self.n += 1
         expected_topics(self.problem, state, self.beta_T)
+        if self.thin_topics and self.n % self.thin_topics == 0:
+            beta_T = np.zeros_like(self.beta_T)
+            expected_topics(self.problem, state, beta_T)
+            self.topics.append((beta_T / beta_T.sum(0)).astype(np.float32))
         self.eta += state.eta
         for rows in blocks(0, len(state.eta), ROWS):  # without another array of all documents
             self.squares[rows] += state.eta[rows] ** 2

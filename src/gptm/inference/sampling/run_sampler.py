@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gptm._basics.types import Array
-from gptm.fitted import Draws, Fitted, Reason
+from gptm.fitted import Draws, Fitted, Reason, TopicDraws
 from gptm.inference.checkpoint import Checkpoint, NoCheckpoint
 from gptm.inference.contrasts import contrasts, to_topics
 from gptm.inference.mean_solve import (
@@ -113,7 +113,14 @@ def summarised(
         draws=pooled([turned(draws.draws(c), turns[c]) for c, draws in enumerate(kept)]),
         watched=quantities,
         diagnostics=diagnostics_table(quantities),
+        topic_draws=_topic_draws(pairs),
     )
+
+
+def _topic_draws(pairs: list[tuple[Kept, np.ndarray]]) -> TopicDraws | None:
+    """The topics of a few sweeps of all chains, in one order."""
+    topics = [beta_T[:, order] for draws, order in pairs for beta_T in draws.topics]
+    return TopicDraws(np.arange(len(topics[0])), np.array(topics)) if topics else None
 
 
 def _ordered(values: Array, order: np.ndarray) -> Array:

@@ -12,7 +12,7 @@ from gptm.inference.sampling.kept import Kept, Snapshot
 from gptm.inference.sampling.state import ChainState
 from gptm.inference.sampling.topic_prior import Urn
 
-_SUMS = ("n", "thin", "beta_T", "eta", "squares", "S", "B")
+_SUMS = ("n", "thin", "thin_topics", "topics", "beta_T", "eta", "squares", "S", "B")
 
 
 def part_tree(part: Part) -> Tree:
