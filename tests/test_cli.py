@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +135,8 @@ COMMANDS = [
     "score-intrusion",
     "documents",
     "tree",
+    "estimate",
+    "split-sample",
 ]
 
 
@@ -545,6 +548,7 @@ WITH_TABLES = {
     "estimate": ["estimate", "{model}", "--formula", "~ source"],
     "transform": ["transform", "{model}", "{csv}"],
     "evaluate": ["evaluate", "{csv}"],
+    "split-sample": ["split-sample", "{csv}", "--formula", "~ source"],
     "search": ["search", "{csv}"],
 }
 
@@ -1445,6 +1449,47 @@ def test_lines_of_the_work_stay_off_standard_output(capsys):
         print("[gptm] 1 of 3\n[gptm] 2 of 3")
     print("data")
     assert capsys.readouterr().out == "data\n"
+
+
+def test_lines_say_how_far_the_work_is(monkeypatch):
+    moves = []
+
+    @contextmanager
+    def watched(now, task):
+        yield lambda done, total: moves.append((done, total))
+
+    monkeypatch.setattr("gptm.cli.progress_bars.bar", watched)
+    with counting(None, "shuffling"):
+        print("[gptm] fitted without source  0.1 s\n[gptm] 1,200 of 5,000 shuffles")
+    assert moves == [(0, None), (1200, 5000)]
+    moves.clear()
+    with counting(None, "fitting", 3):
+        print("[gptm] 7 of 9 words")
+    assert moves == [(0, 3), (1, 3)]
+
+
+@pytest.mark.parametrize("command", ["effects", "report", "estimate"])
+def test_a_chain_after_em_moves_the_bar(command, csv, tmp_path, monkeypatch):
+    monkeypatch.setattr("gptm.model.SHORT_CHAIN", 20)
+    model, moves = tmp_path / "em.gptm", []
+
+    @contextmanager
+    def watched(now, task):
+        yield lambda done, total: moves.append((done, total))
+
+    kernel = ["-k", "categorical(source)", "--inference", "variational"]
+    ok("fit", csv, "-t", 2, *kernel, "-q", "-o", model)
+    monkeypatch.setattr("gptm.cli.progress_bars.bar", watched)
+    asked = {
+        "effects": ["--term", "source"],
+        "report": ["-o", tmp_path / "page.html"],
+        "estimate": ["-f", "~ source"],
+    }
+    result = ok(command, model, *asked[command])
+    assert "[gptm]" not in result.stdout
+    n = 24 if command == "report" else 20
+    assert [done for done, _ in moves] == list(range(n + 1))
+    assert {total for _, total in moves} == {n}
 
 
 @pytest.mark.parametrize("command", ["evaluate", "search"])

@@ -186,7 +186,8 @@ def permutation_test(
     check_kernel(formula, corpus.metadata)
     from gptm.findings import permutation_test as test
 
-    with counting(session, "fitting" if refit else "shuffling", shuffles or (99 if refit else 1)):
+    n_fits = (shuffles or 99) if refit else None
+    with counting(session, "fitting" if refit else "shuffling", n_fits):
         found = test(
             fitted.set_params(n_jobs=1) if refit else fitted,
             corpus,
@@ -229,7 +230,7 @@ def residuals(
     fitted, corpus = _load(session, model)
     from gptm.findings import check_residuals
 
-    with counting(session, "fitting" if simulations else "residuals", max(simulations, 1)):
+    with counting(session, "fitting" if simulations else "residuals", simulations or None):
         found = check_residuals(
             fitted.set_params(n_jobs=1) if simulations else fitted,
             corpus,
