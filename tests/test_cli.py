@@ -1451,6 +1451,22 @@ def test_lines_of_the_work_stay_off_standard_output(capsys):
     assert capsys.readouterr().out == "data\n"
 
 
+@pytest.mark.parametrize("command", ["stability", "tree"])
+def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(
+    command, fitted, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("gptm.model.load", None)
+    for name in ("p.docx", "p"):
+        said = failing(2, command, fitted[0], "--plot", tmp_path / name)
+        assert "--plot expects a name that ends in .png, .svg" in said
+
+
+def test_errors_of_sheets_name_the_option(fitted, tmp_path):
+    given = ["intrusion", fitted[0], "--size", 1000, "-o", tmp_path / "s.csv"]
+    assert "--size must be less than the number of words" in failing(1, *given)
+    assert "1 question of 1000 documents" in failing(1, *given, "--of", "documents")
+
+
 def test_lines_say_how_far_the_work_is(monkeypatch):
     moves = []
 

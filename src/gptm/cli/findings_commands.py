@@ -12,6 +12,7 @@ from gptm.cli.read_documents import (
     check_file,
     check_kernel,
     check_output,
+    check_picture,
     check_table,
     model_file,
     write_table,
@@ -98,7 +99,7 @@ def stability(
     check_table(output, inputs=[model])
     check_output(effects, "--effects", inputs=[model, output])
     check_table(effects, inputs=[model, output])
-    check_output(plot, "--plot", inputs=[model, output, effects])
+    check_picture(plot, inputs=[model, output, effects])
     check_output(checkpoint, "--checkpoint", inputs=[model])
     none = topics is not None and topics.strip().lower() == "none"
     sizes = [] if none else None if topics is None else o.parse_numbers("--topics", topics)
