@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +135,8 @@ COMMANDS = [
     "score-intrusion",
     "documents",
     "tree",
+    "estimate",
+    "split-sample",
 ]
 
 
@@ -545,6 +548,7 @@ WITH_TABLES = {
     "estimate": ["estimate", "{model}", "--formula", "~ source"],
     "transform": ["transform", "{model}", "{csv}"],
     "evaluate": ["evaluate", "{csv}"],
+    "split-sample": ["split-sample", "{csv}", "--formula", "~ source"],
     "search": ["search", "{csv}"],
 }
 
@@ -1445,6 +1449,63 @@ def test_lines_of_the_work_stay_off_standard_output(capsys):
         print("[gptm] 1 of 3\n[gptm] 2 of 3")
     print("data")
     assert capsys.readouterr().out == "data\n"
+
+
+@pytest.mark.parametrize("command", ["stability", "tree"])
+def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(
+    command, fitted, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("gptm.model.load", None)
+    for name in ("p.docx", "p"):
+        said = failing(2, command, fitted[0], "--plot", tmp_path / name)
+        assert "--plot expects a name that ends in .png, .svg" in said
+
+
+def test_errors_of_sheets_name_the_option(fitted, tmp_path):
+    given = ["intrusion", fitted[0], "--size", 1000, "-o", tmp_path / "s.csv"]
+    assert "--size must be less than the number of words" in failing(1, *given)
+    assert "1 question of 1000 documents" in failing(1, *given, "--of", "documents")
+
+
+def test_lines_say_how_far_the_work_is(monkeypatch):
+    moves = []
+
+    @contextmanager
+    def watched(now, task):
+        yield lambda done, total: moves.append((done, total))
+
+    monkeypatch.setattr("gptm.cli.progress_bars.bar", watched)
+    with counting(None, "shuffling"):
+        print("[gptm] fitted without source  0.1 s\n[gptm] 1,200 of 5,000 shuffles")
+    assert moves == [(0, None), (1200, 5000)]
+    moves.clear()
+    with counting(None, "fitting", 3):
+        print("[gptm] 7 of 9 words")
+    assert moves == [(0, 3), (1, 3)]
+
+
+@pytest.mark.parametrize("command", ["effects", "report", "estimate"])
+def test_a_chain_after_em_moves_the_bar(command, csv, tmp_path, monkeypatch):
+    monkeypatch.setattr("gptm.model.SHORT_CHAIN", 20)
+    model, moves = tmp_path / "em.gptm", []
+
+    @contextmanager
+    def watched(now, task):
+        yield lambda done, total: moves.append((done, total))
+
+    kernel = ["-k", "categorical(source)", "--inference", "variational"]
+    ok("fit", csv, "-t", 2, *kernel, "-q", "-o", model)
+    monkeypatch.setattr("gptm.cli.progress_bars.bar", watched)
+    asked = {
+        "effects": ["--term", "source"],
+        "report": ["-o", tmp_path / "page.html"],
+        "estimate": ["-f", "~ source"],
+    }
+    result = ok(command, model, *asked[command])
+    assert "[gptm]" not in result.stdout
+    n = 24 if command == "report" else 20
+    assert [done for done, _ in moves] == list(range(n + 1))
+    assert {total for _, total in moves} == {n}
 
 
 @pytest.mark.parametrize("command", ["evaluate", "search"])

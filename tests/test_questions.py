@@ -716,6 +716,22 @@ def test_wrong_splits(frame):
         gptm.split_sample_effects(base, texts, "~ treated", cluster="writer")
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topic": [0, 2]}, "topic must be numbers from 0 to 1, or names"),
+        ({"topic": -1}, "topic must be numbers from 0 to 1, or names"),
+        ({"level": 1.5}, "level must be"),
+        ({"errors": "hc3"}, "errors must be"),
+        ({"cluster": "writer"}, "cluster must be a column"),
+    ],
+)
+def test_mistakes_about_a_split_show_before_the_fit(options, said, frame, monkeypatch):
+    monkeypatch.setattr(CTM, "fit", None)
+    with pytest.raises(ValueError, match=said):
+        gptm.split_sample_effects(CTM(2), corpus(frame), "~ treated", **options)
+
+
 # On the command line
 
 
@@ -846,3 +862,61 @@ def test_plots(model, frame):
     plots.plot_topics_over_time(model, dates=frame["date"], bins="year")
     with pytest.raises(ValueError, match="bins must come with dates"):
         plots.plot_topics_over_time(model, bins="year")
+
+
+def test_a_split_sample_on_the_command_line(files, tmp_path):
+    half, rest = tmp_path / "half.gptm", tmp_path / "rest.csv"
+    fit = [files / "train.csv", "--text", "text", "-t", 2, "-k", "none", "--max-iter", 60]
+    options = ["-f", "~ side", "--test-size", 0.25, "--seed", 5]
+    keep = ["--save-model", half, "--save-test", rest]
+    result = command("split-sample", *fit, *options, *keep, "--json")
+    assert result.exit_code == 0, result.stderr
+    table = pd.DataFrame(json.loads(result.stdout))
+    assert "2 topics of 60 documents, measured on 20 others" in result.stderr
+
+    frame = pd.read_csv(files / "train.csv")
+    survey = Corpus.from_texts(frame["text"], frame[["side", "year"]])
+    base = GPTM(2, kernel=None, max_iter=60, random_state=5)
+    expected = gptm.split_sample_effects(base, survey, "~ side", test_size=0.25, random_state=5)
+    np.testing.assert_allclose(table["estimate"], expected.table["estimate"], rtol=1e-9)
+
+    # Both parts, to look at the topics first.
+    assert pd.read_csv(rest)["text"].tolist() == frame["text"][expected.test].tolist()
+    assert len(gptm.load_corpus(half)) == 60
+    assert command("name", half, "0=land").exit_code == 0
+    steps = table_of(half, rest, "--new", "-f", "~ side")
+    np.testing.assert_allclose(steps["estimate"], table["estimate"], rtol=1e-6)
+    assert set(steps["topic_name"]) == {"land", ""}
+
+    marginal = command("split-sample", *fit, *options, "--marginal", "--topic", 1, "-q")
+    assert "Smith, John - Lee" in marginal.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--test-size", 1], "--test-size expects a share"),
+        (["--level", 0], "--level expects a probability"),
+        (["--marginal", "--predict", "side"], "Choose one"),
+        (["--topic", 7], "--topic must be numbers from 0 to 1"),
+        (["--cluster", "author"], "--cluster must be a column"),
+        (["-f", "~ treatment"], "must name columns"),
+        (["--save-test", "rest.txt"], "ends in .csv"),
+        (["--text", "nothing"], "--text names the column 'nothing'"),
+    ],
+)
+def test_a_split_sample_with_wrong_options(options, said, files):
+    given = [] if "-f" in options else ["-f", "~ side"]
+    fit = ["split-sample", files / "train.csv", "-t", 2, "-k", "none", "--max-iter", 5]
+    result = command(*fit, *given, *options)
+    assert result.exit_code in (1, 2)
+    assert said in result.stderr
+
+
+def test_counts_have_no_texts_to_save(tmp_path):
+    bags = [{"counts": {"tea": 3, "cup": 1}, "side": i % 2} for i in range(8)]
+    (tmp_path / "bags.jsonl").write_text("\n".join(map(json.dumps, bags)))
+    given = ["split-sample", tmp_path / "bags.jsonl", "-t", 2, "-f", "~ side"]
+    result = command(*given, "--save-test", tmp_path / "rest.csv")
+    assert result.exit_code == 2
+    assert "has counts" in result.stderr

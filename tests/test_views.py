@@ -294,3 +294,14 @@ def test_lines():
     assert max(map(len, lines)) <= WIDTH
     assert len(lines) == 2
     assert_array_equal(["\n" in line for line in lines], False)
+
+
+def test_two_fits_side_by_side_are_a_card():
+    X = np.random.default_rng(0).poisson(1.0, size=(40, 8))
+    a, b = (gptm.CTM(K, max_iter=5, random_state=0).fit(X) for K in (2, 3))
+    found = gptm.align(a, b)
+    page = found._repr_html_()
+    assert found.title in page
+    assert found.title == str(found).splitlines()[0]
+    assert "nan" not in page.lower()
+    assert "<p>" not in page

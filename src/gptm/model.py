@@ -20,7 +20,7 @@ from gptm import interop, metrics, tables
 from gptm._basics.errors import Argument, InputError, Message, PythonOnly
 from gptm._basics.memory import memory_bytes
 from gptm._basics.parallel import computing, interruptible
-from gptm._basics.progress import Progress
+from gptm._basics.progress import Progress, telling
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm._basics.validation import (
@@ -460,7 +460,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         counts = read_counts(self, X)
         new = self._read_new(X, metadata, counts, missing_columns)
-        with computing(self.n_jobs):
+        with computing(self.n_jobs), telling("parts of the documents done", self.verbose):
             if not return_std and quantiles is None:
                 return proportions(self.fitted_, counts, new, self._effort)
             posterior = posterior_of_proportions(self.fitted_, counts, new, self._effort, wanted)
@@ -1851,6 +1851,12 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             grouped = regroup(self._drawn(fitted.origin.fitted), fitted.origin.members)
             return replace(fitted, origin=grouped.origin, draws=grouped.draws)
         assert fitted.counts is not None
+        progress = Progress(self.verbose)
+
+        def after_sweep(number: int, state: Any) -> bool:
+            progress.iteration(number, state.bound, SHORT_CHAIN)
+            return False
+
         with computing(self.n_jobs):
             problem = self._problem(fitted.counts, fitted.bound, None, hold_kernel=True)
             start = resume(problem, fitted, fitted.K)
@@ -1860,7 +1866,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 [0],
                 n_components=fitted.K,
                 max_iter=SHORT_CHAIN,
-                after_iteration=lambda *_: False,
+                after_iteration=after_sweep,
             )
         return replace(fitted, draws=chain.draws)
 
@@ -1928,7 +1934,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         counts = read_counts(self, X)
         observed_counts, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
         new = self._read_new(X, metadata, observed_counts, missing_columns)
-        with computing(self.n_jobs):
+        with computing(self.n_jobs), telling("parts of the documents done", self.verbose):
             theta = proportions(self.fitted_, observed_counts, new, self._effort)
         return metrics.mean_log_likelihood(theta, self.components_, held_out, sample_weight)
 

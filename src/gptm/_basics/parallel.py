@@ -55,15 +55,17 @@ def ordered_map(
     function: Callable[[Item, Callable[[], None]], Result],
     items: Sequence[Item],
     n_jobs: int | None,
+    tell: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
     """Results of `function(item, checkpoint)` in the order of the items, run by `n_jobs` threads.
 
     Long functions call `checkpoint()` now and then: it ends the worker early after an
-    interrupt, so that Ctrl-C is answered at once and no thread is left working.
+    interrupt, so that Ctrl-C is answered at once and no thread is left working. `tell` gets the
+    number of items that are done, and of all.
     """
     threads = min(n_threads(n_jobs), len(items))
     if threads <= 1:
-        return [function(item, lambda: None) for item in items]
+        return _one_by_one(function, items, tell)
     results: dict[int, Result] = {}
     errors: list[BaseException] = []
     numbers, turn, stop = iter(range(len(items))), threading.Lock(), threading.Event()
@@ -77,6 +79,8 @@ def ordered_map(
             while not stop.is_set():
                 with turn:
                     number = next(numbers, None)
+                    if tell is not None:
+                        tell(len(results), len(items))
                 if number is None:
                     return
                 results[number] = function(items[number], checkpoint)
@@ -103,6 +107,19 @@ def ordered_map(
     if errors:
         raise errors[0]
     return [results[number] for number in range(len(items))]
+
+
+def _one_by_one(
+    function: Callable[[Item, Callable[[], None]], Result],
+    items: Sequence[Item],
+    tell: Callable[[int, int], None] | None,
+) -> list[Result]:
+    results = []
+    for item in items:
+        results.append(function(item, lambda: None))
+        if tell is not None:
+            tell(len(results), len(items))
+    return results
 
 
 _helpers: ContextVar[int | None] = ContextVar("helpers", default=None)

@@ -1,6 +1,9 @@
 """What a long fit tells: lines about its iterations."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 _ALL = 10  # first iterations that are all shown
 _PAUSE = 1.0  # seconds between the lines after these
@@ -51,3 +54,54 @@ class Progress:
 
     def elapsed(self) -> str:
         return f"{time.perf_counter() - self.started:.1f} s"
+
+
+class Pieces:
+    """Prints how much is done of how much, at most once a second, and nothing of what takes less than that.
+
+    Examples
+    --------
+    >>> tell = Pieces("texts counted", clock=iter([0.0, 0.5, 4.0]).__next__)
+    >>> tell(10, 2000)
+    >>> tell(1500, 2000)
+    [gptm] texts counted: 1,500 of 2,000, 4.0 s
+    """
+
+    def __init__(
+        self,
+        what: str,
+        unit: float = 1,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+    ):
+        self.what = what
+        self.unit = unit  # how many of what is counted make one of what is shown
+        self.clock = clock
+        self.started = self.shown = clock()
+
+    def __call__(self, done: float, total: float | None) -> None:
+        now = self.clock()
+        if now < self.shown + _PAUSE:
+            return
+        self.shown = now
+        of = "" if total is None else f" of {total / self.unit:,.0f}"
+        seconds = now - self.started
+        print(f"[gptm] {self.what}: {done / self.unit:,.0f}{of}, {seconds:.1f} s", flush=True)
+
+
+_told: ContextVar["Pieces | None"] = ContextVar("told", default=None)
+
+
+@contextmanager
+def telling(what: str, verbose: int | bool) -> Iterator[None]:
+    """Inside the block, long loops over documents print how far they are, if `verbose` asks for it."""
+    token = _told.set(Pieces(what) if verbose else None)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def told() -> "Pieces | None":
+    """What a long loop over documents calls with how many pieces are done, and of how many."""
+    return _told.get()

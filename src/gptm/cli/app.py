@@ -20,6 +20,7 @@ from gptm.cli import model_commands as ask
 from gptm.cli import reading_commands as reading
 from gptm.cli import report_command as report
 from gptm.cli import score_commands as score
+from gptm.cli import split_sample_command as halves
 from gptm.cli import surgery_commands as surgery
 from gptm.cli import transform_command as documents
 from gptm.cli import update_command as going_on
@@ -167,6 +168,7 @@ _add("transform", documents.transform)
 _add("evaluate", score.evaluate)
 _add("effects", effects.effects)
 _add("estimate", estimate.estimate)
+_add("split-sample", halves.split_sample)
 _add("search", score.search)
 _add("stability", findings.stability)
 _add("permutation-test", findings.permutation_test)

@@ -7,6 +7,7 @@ import typer
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
 from gptm.cli.kernel_terms import Term, terms
+from gptm.cli.progress_bars import answering
 from gptm.cli.read_documents import check_table, model_file, write_table
 from gptm.cli.session import Session, UsageError
 from gptm.cli.topic_arguments import typed_topics
@@ -72,17 +73,18 @@ def effects(
     kinds = (header.get("reading") or {}).get("kinds") or {}
     topics = typed_topics(fitted, topic) if topic else None
     chosen = _chosen(terms(fitted), term, [*places, *against])
-    tables = [
-        fitted.effects(
-            kernel_term.label,
-            topics,
-            at=_values("--at", kernel_term, places, kinds),
-            versus=_values("--versus", kernel_term, against, kinds),
-            level=level,
-            n_points=points,
-        )
+    asked = [
+        {
+            "at": _values("--at", kernel_term, places, kinds),
+            "versus": _values("--versus", kernel_term, against, kinds),
+        }
         for kernel_term in chosen
     ]
+    with answering(session, fitted, "computing effects"):
+        tables = [
+            fitted.effects(kernel_term.label, topics, level=level, n_points=points, **settings)
+            for kernel_term, settings in zip(chosen, asked, strict=True)
+        ]
     table = pd.concat(tables, ignore_index=True)
     if write_table(session, table, output):
         return

@@ -12,6 +12,7 @@ from gptm.cli.read_documents import (
     check_file,
     check_kernel,
     check_output,
+    check_picture,
     check_table,
     model_file,
     write_table,
@@ -98,7 +99,7 @@ def stability(
     check_table(output, inputs=[model])
     check_output(effects, "--effects", inputs=[model, output])
     check_table(effects, inputs=[model, output])
-    check_output(plot, "--plot", inputs=[model, output, effects])
+    check_picture(plot, inputs=[model, output, effects])
     check_output(checkpoint, "--checkpoint", inputs=[model])
     none = topics is not None and topics.strip().lower() == "none"
     sizes = [] if none else None if topics is None else o.parse_numbers("--topics", topics)
@@ -186,7 +187,8 @@ def permutation_test(
     check_kernel(formula, corpus.metadata)
     from gptm.findings import permutation_test as test
 
-    with counting(session, "fitting" if refit else "shuffling", shuffles or (99 if refit else 1)):
+    n_fits = (shuffles or 99) if refit else None
+    with counting(session, "fitting" if refit else "shuffling", n_fits):
         found = test(
             fitted.set_params(n_jobs=1) if refit else fitted,
             corpus,
@@ -229,7 +231,7 @@ def residuals(
     fitted, corpus = _load(session, model)
     from gptm.findings import check_residuals
 
-    with counting(session, "fitting" if simulations else "residuals", max(simulations, 1)):
+    with counting(session, "fitting" if simulations else "residuals", simulations or None):
         found = check_residuals(
             fitted.set_params(n_jobs=1) if simulations else fitted,
             corpus,

@@ -143,7 +143,7 @@ def fit(
     if interrupted and kept is not None and Path(target).exists():
         session.say(f"\ninterrupted: {target} is unchanged. Run the same command to continue.")
         return INTERRUPTED
-    _save(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
+    save_fitted(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
     _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
     return INTERRUPTED if interrupted else OK
@@ -181,7 +181,7 @@ def _beside(file: str) -> str:
     return f"{Path(name).stem}.gptm"
 
 
-def _save(
+def save_fitted(
     model: "GPTM",
     target: str,
     reading: Any,
@@ -189,6 +189,7 @@ def _save(
     *,
     keep_corpus: bool,
 ) -> None:
+    """A model as a file, with how its documents were read and perhaps these; "-" is standard output."""
     from gptm.files.table_columns import named
 
     columns = reading.columns

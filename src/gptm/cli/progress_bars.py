@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gptm.cli.session import Session
+    from gptm.model import GPTM
 
 EM_ITERATIONS = 200  # at most, where no number is given
+_OF = re.compile(r"([\d,]+) of ([\d,]+)")
 Update = Callable[[float, float | None], None]
 
 
@@ -143,24 +146,59 @@ def fitting(
         yield callback
 
 
-class _LineCounter(io.TextIOBase):
-    """A stream that counts the lines written to it."""
+class _LineReader(io.TextIOBase):
+    """A stream that passes each line on as it is complete, with how many there were so far."""
 
-    def __init__(self, line: Callable[[int], None]):
+    def __init__(self, line: Callable[[str, int], None]):
         self.count = 0
+        self.begun = ""
         self.line = line
 
     def write(self, text: str) -> int:
-        for _ in range(text.count("\n")):
+        *lines, self.begun = (self.begun + text).split("\n")
+        for line in lines:
             self.count += 1
-            self.line(self.count)
+            self.line(line, self.count)
         return len(text)
 
 
 @contextmanager
-def counting(session: "Session", task: str, total: int) -> Iterator[None]:
-    """A bar over work that prints one line for each piece; the lines move the bar instead."""
+def counting(session: "Session", task: str, total: int | None = None) -> Iterator[None]:
+    """A bar over work that prints one line for each piece; the lines move the bar instead.
+
+    Without a total the lines themselves have to say how much is done, as in "1,200 of 5,000 documents".
+    """
     with bar(session, task) as update:
+
+        def line(text: str, count: int) -> None:
+            if total is not None:
+                update(count, total)
+            elif said := _OF.search(text):
+                done, whole = (float(number.replace(",", "")) for number in said.groups())
+                update(done, whole)
+
         update(0, total)
-        with redirect_stdout(_LineCounter(lambda done: update(done, total))):
+        with redirect_stdout(_LineReader(line)):
             yield
+
+
+@contextmanager
+def answering(session: "Session", model: "GPTM", task: str, more: int = 0) -> Iterator[None]:
+    """A bar over questions to a fitted model. One without draws runs a chain first, and its sweeps move the bar.
+
+    With `more`, the questions print that many lines themselves, which move it too.
+    """
+    from gptm.model import SHORT_CHAIN
+
+    chain = SHORT_CHAIN if model.fitted_.draws is None else 0
+    if not chain + more:
+        with bar(session, task):
+            yield
+        return
+    before = model.verbose
+    with counting(session, task if not chain else f"{task}, after a chain of draws", chain + more):
+        model.set_params(verbose=2)
+        try:
+            yield
+        finally:
+            model.set_params(verbose=before)

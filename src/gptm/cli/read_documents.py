@@ -189,6 +189,20 @@ def check_table(
         import_parquet()
 
 
+_PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".eps", ".ps")
+
+
+def check_picture(
+    path: str | None, option: str = "--plot", *, inputs: Sequence[str | None] = ()
+) -> None:
+    """The same for a picture, before the work that it shows."""
+    check_output(path, option, inputs=inputs)
+    if path is not None and Path(path).suffix.lower() not in _PICTURES:
+        raise UsageError(
+            f"{option} expects a name that ends in {', '.join(_PICTURES[:-1])} or {_PICTURES[-1]}; got {path!r}."
+        )
+
+
 @contextmanager
 def model_file(model: str) -> Iterator[str]:
     """A path to a model; standard input is put into a file first."""

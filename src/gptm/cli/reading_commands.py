@@ -9,7 +9,7 @@ import typer
 from gptm._basics.printed_table import print_table
 from gptm._basics.terminal import printable
 from gptm.cli import options as o
-from gptm.cli.read_documents import check_output, check_table, model_file, write_table
+from gptm.cli.read_documents import check_picture, check_table, model_file, write_table
 from gptm.cli.session import Session
 from gptm.cli.topic_arguments import typed_topics
 
@@ -86,7 +86,7 @@ def tree(
 ) -> None:
     """Which topics are alike? List the steps in which the most similar topics join, as 'gptm reduce' does."""
     check_table(output, inputs=[model])
-    check_output(plot, "--plot", inputs=[model, output])
+    check_picture(plot, inputs=[model, output])
     with model_file(model) as path:
         from gptm.model import load
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.progress_bars import bar
+from gptm.cli.progress_bars import answering
 from gptm.cli.read_documents import check_output, model_file
 from gptm.cli.session import Session, UsageError
 
@@ -61,7 +61,9 @@ def report(
     from gptm.report import report_data
     from gptm.report.page import render_page, write_data, write_report
 
-    with bar(session, "writing the page"):
+    # Lines that `verbose` prints; they move the bar.
+    n_lines = 3 + len(fitted.terms_)
+    with answering(session, fitted, "writing the page", n_lines):
         contents = report_data(
             fitted,
             corpus=attached.corpus,
@@ -69,13 +71,15 @@ def report(
             scores=_scores(scores),
             title=title or (None if model == "-" else Path(model).stem),
             max_documents=max_documents,
+            verbose=2,
         )
+        rendered = render_page(contents) if page == "-" else ""
         if data is not None:
             write_data(contents, data)
-        if page == "-":
-            sys.stdout.write(render_page(contents))
-        elif page is not None:
+        if page not in (None, "-"):
             write_report(contents, page)
+    if page == "-":
+        sys.stdout.write(rendered)
     if page not in (None, "-"):
         session.say(f"open {page} in a browser")
     if session.json:

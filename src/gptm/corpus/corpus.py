@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
-from gptm._basics.validation import check_text
+from gptm._basics.progress import Pieces
+from gptm._basics.validation import check_text, check_truth
 from gptm._basics.warnings import warn
 from gptm.corpus.block_writer import BLOCK_DOCUMENTS, write_blocks
 from gptm.corpus.corpus_view import corpus_html
@@ -132,6 +133,7 @@ class Corpus:
         segmenter: Any = None,
         words: Words | None = None,
         kinds: Mapping[str, str] | None = None,
+        verbose: bool = False,
     ) -> "Corpus":
         """Count the words of texts.
 
@@ -156,6 +158,8 @@ class Corpus:
             All of these settings at once, instead of one by one.
         kinds : mapping from columns to kinds, optional
             What columns of the metadata hold, where the guess is wrong, as in `gptm.files.read`.
+        verbose : bool, default=False
+            Whether to print a line a second while texts are counted.
 
         Returns
         -------
@@ -186,10 +190,15 @@ class Corpus:
             )
         if vocabulary is not None:
             words = _for_vocabulary(words, vocabulary)
+        check_truth("verbose", verbose)
         counting, documents = Counting(words, vocabulary), list[str]()
+        tell = Pieces("texts counted") if verbose else None
+        total = len(texts) if isinstance(texts, Sized) else None
         for chunk in chunks(texts):
             counting.add(chunk)
             documents.extend(chunk)
+            if tell is not None:
+                tell(len(documents), total)
         counts, names, report = counting.finish()
         corpus = cls(
             counts,

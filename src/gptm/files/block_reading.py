@@ -45,7 +45,7 @@ from gptm.files.matrices import read_vocabulary
 from gptm.files.plan import Plan, make_plan
 from gptm.files.reader import holds_bags, read, sampled, source_name
 from gptm.files.rows import Row
-from gptm.files.streams import AUTO, Progress
+from gptm.files.streams import AUTO, Progress, shown
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns, unknown_column
 
@@ -102,6 +102,7 @@ def read_to_blocks(
     overwrite: bool = False,
     n_jobs: int | None = -1,
     progress: Progress | None = None,
+    verbose: bool = False,
     client: "Client | None" = None,
 ) -> BlockReadResult:
     """Read files, or a dask dataframe or bag, into a corpus on disk, which `gptm.open_corpus` opens; needs pyarrow.
@@ -117,7 +118,7 @@ def read_to_blocks(
         columns are the metadata, and its index is not used. Items of a bag are texts, or dictionaries of such columns.
     folder : path
         A new or empty folder for the blocks.
-    format, text, id, kinds, vocabulary, encoding, words, strict, keep_texts, progress
+    format, text, id, kinds, vocabulary, encoding, words, strict, keep_texts, progress, verbose
         As in `read`.
     block_documents : int, default=16384
         Maximum number of documents of a block.
@@ -143,6 +144,7 @@ def read_to_blocks(
     BlockCorpus(2 documents in 1 block, 3 words, metadata: date)
     """
     import_arrow()
+    progress = shown(progress, verbose)
     started = time.perf_counter()
     target = Path(folder)
     if is_collection(paths):

@@ -24,7 +24,7 @@ from gptm.files.matrices import (
 )
 from gptm.files.plan import BAG_REASON, Plan, make_plan
 from gptm.files.rows import BAG, Row
-from gptm.files.streams import AUTO, Progress
+from gptm.files.streams import AUTO, Progress, shown
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns
 
@@ -87,6 +87,7 @@ def read(
     strict: bool = False,
     keep_texts: bool | int = False,
     progress: Progress | None = None,
+    verbose: bool = False,
 ) -> ReadResult:
     """Documents of a file or folder as counts, with their metadata.
 
@@ -126,6 +127,8 @@ def read(
         Whether to keep the texts, or how many of their first characters.
     progress : callable, optional
         Called with the bytes read so far and the bytes in all (None where unknown).
+    verbose : bool, default=False
+        Whether to print a line a second while the file is read, if there is no `progress`.
 
     Returns
     -------
@@ -152,6 +155,7 @@ def read(
     >>> print(result.problems[0])
     empty text: 1 line (line 4), kept as empty documents.
     """
+    progress = shown(progress, verbose)
     log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
         counts = _count_file(path, format, vocabulary, encoding, words, log, progress)
@@ -187,12 +191,13 @@ def read_documents(
     strict: bool = False,
     keep_texts: bool | int = False,
     progress: Progress | None = None,
+    verbose: bool = False,
 ) -> ReadResult:
     """New documents with the vocabulary of a trained model; `report.unknown` has the words that are not in it.
 
     Parameters
     ----------
-    path, format, text, id, metadata, encoding, strict, keep_texts, progress
+    path, format, text, id, metadata, encoding, strict, keep_texts, progress, verbose
         As in `read`.
     words : Words
         The settings of the training, `corpus.words`.
@@ -222,6 +227,7 @@ def read_documents(
     >>> new.corpus.counts.toarray().tolist(), new.report.unknown.examples
     ([[0, 1]], ('black', 'milk'))
     """
+    progress = shown(progress, verbose)
     log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
         counts = _count_file(path, format, file_vocabulary, encoding, None, log, progress)

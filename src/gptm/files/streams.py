@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from gptm._basics.errors import ArgumentError, InputError
+from gptm._basics.progress import Pieces
+from gptm._basics.validation import check_truth
 from gptm.corpus.problems import ProblemLog
 
 Progress = Callable[[int, int | None], Any]
@@ -36,6 +38,12 @@ _MARKS = (  # byte-order marks; the longer ones first, since one begins like ano
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+
+
+def shown(progress: Progress | None, verbose: bool) -> Progress | None:
+    """What is told of progress: a function of the caller's, lines, or nothing."""
+    check_truth("verbose", verbose)
+    return Pieces("megabytes read", 1_000_000) if verbose and progress is None else progress
 
 
 class Input:

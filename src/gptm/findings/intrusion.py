@@ -219,8 +219,8 @@ def document_intrusion(
         order = _distinct(np.argsort(-theta[:, topic], kind="stable"), texts)
         if len(order) < questions * n_documents + 1:
             raise InputError(
-                f"{questions} questions of {n_documents} documents need more than {questions * n_documents} different "
-                f"texts; there are {len(order)}."
+                f"{questions} question{'s' * (questions != 1)} of {n_documents} documents need more than "
+                f"{questions * n_documents} different texts; there are {len(order)}."
             )
         for number in range(questions):
             own = order[number * n_documents : (number + 1) * n_documents]

@@ -19,6 +19,7 @@ from scipy.stats import qmc
 
 from gptm import _hot
 from gptm._basics.parallel import even_blocks, ordered_map
+from gptm._basics.progress import told
 from gptm._basics.types import Array
 from gptm.inference.em.document_step import Prior
 
@@ -132,7 +133,7 @@ def _run(
             desk.scratch,
         )
 
-    ordered_map(run, even_blocks(n, K), n_jobs)
+    ordered_map(run, even_blocks(n, K), n_jobs, told())
 
 
 def _groups(sums: Array | None) -> np.ndarray:

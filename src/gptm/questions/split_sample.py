@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from gptm._basics.errors import ArgumentError, InputError
-from gptm._basics.validation import is_real
+from gptm._basics.validation import check_choice, check_level, is_real
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import level_names
 from gptm.effects.estimated_effects import EstimatedEffects
@@ -105,7 +105,7 @@ def split_sample_effects(
     """
     if not isinstance(corpus, Corpus):
         raise ArgumentError("corpus", "must be a gptm.Corpus with metadata", type(corpus).__name__)
-    formula_columns(formula, corpus.metadata)  # mistakes show before the fit
+    _check_before_the_fit(model, corpus, formula, topic, errors, level)
     train, test = _split(corpus, test_size, cluster, check_random_state(random_state))
     fitted = clone(model).fit(corpus[train])
     effects = fitted.estimate_effects(
@@ -113,6 +113,20 @@ def split_sample_effects(
     )
     values = {item.name: getattr(effects, item.name) for item in fields(effects)}
     return SplitSampleEffects(**values, model=fitted, train=train, test=test)
+
+
+def _check_before_the_fit(
+    model: GPTM, corpus: Corpus, formula: Any, topic: Any, errors: Any, level: Any
+) -> None:
+    """Mistakes that would otherwise show after it."""
+    check_level(level)
+    check_choice("errors", errors, ("robust", "classical"))
+    formula_columns(formula, corpus.metadata)
+    asked = topic if isinstance(topic, Sequence) and not isinstance(topic, str) else [topic]
+    numbers = [one for one in asked if is_real(one)]  # names may come from seed words
+    if any(not -1 < one < model.n_components for one in numbers):
+        most = model.n_components - 1
+        raise ArgumentError("topic", f"must be numbers from 0 to {most}, or names", topic)
 
 
 def _split(

@@ -31,6 +31,7 @@ def model_report(
     scores: Any = None,
     json_path: str | os.PathLike[str] | None = None,
     max_documents: int | None = None,
+    verbose: int | bool = False,
 ) -> Path:
     """Write a fitted model as one HTML page that needs neither a server nor a network.
 
@@ -55,6 +56,8 @@ def model_report(
     max_documents : int, optional
         Maximum number of documents on the page, 100,000 by default. If there are more, the page shows a seeded
         sample of them. All other numbers are about all documents.
+    verbose : int or bool, default=False
+        Print a line about each step. Effects take longest: a model that was fitted by EM runs a chain for them first.
 
     Returns
     -------
@@ -81,6 +84,7 @@ def model_report(
         title=title,
         scores=scores,
         max_documents=max_documents,
+        verbose=verbose,
     )
     return write_report(data, path, json_path=json_path)
 

@@ -1,6 +1,7 @@
 """All that the page shows, as one dictionary that JSON takes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gptm import metrics, tables
 from gptm._basics.errors import InputError
+from gptm._basics.progress import Progress
 from gptm._basics.types import Array
 from gptm._basics.version import VERSION
 from gptm.corpus import BlockCorpus
@@ -41,13 +43,14 @@ def report_data(
     title: str | None = None,
     scores: Any = None,
     max_documents: int | None = None,
+    verbose: int | bool = False,
 ) -> dict[str, Any]:
     """What a report shows, as a dictionary that `json.dumps` takes.
 
     Parameters
     ----------
     model : fitted GPTM or CTM
-    corpus, texts, title, scores, max_documents
+    corpus, texts, title, scores, max_documents, verbose
         As in `model_report`.
 
     Returns
@@ -67,6 +70,8 @@ def report_data(
     (40, ['coffee', 'tea'])
     """
     check_is_fitted(model)
+    say = Progress(verbose).say
+    say("topics and their documents")
     theta = model.doc_topics_
     corpus = _in_memory(model, corpus)
     doc_texts = check_source(len(theta), corpus, texts)
@@ -80,7 +85,9 @@ def report_data(
         topics, typical_documents(theta, typical, doc_texts, ids), strict=True
     ):
         topic["typical"] = documents
-    effects, variance = explain(model, _labels(len(theta), doc_texts, ids))
+    with _telling(model, verbose):
+        effects, variance = explain(model, _labels(len(theta), doc_texts, ids), say)
+    say("map and tree")
     heading = (
         title
         or f"{counted(len(topics), 'topic')} in {counted(model.fitted_.n_documents, 'document')}"
@@ -97,6 +104,17 @@ def report_data(
         "effects": effects,
         "variance": variance,
     }
+
+
+@contextmanager
+def _telling(model: GPTM, verbose: int | bool) -> Iterator[None]:
+    """Inside the block the model tells of a chain that it has to run, as one that was fitted by EM has."""
+    before = model.verbose
+    model.verbose = verbose or before
+    try:
+        yield
+    finally:
+        model.verbose = before
 
 
 def _in_memory(model: GPTM, corpus: Any) -> Any:

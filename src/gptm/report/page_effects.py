@@ -20,18 +20,27 @@ MAX_LINES = 6  # that a chart can tell apart
 _VALUES = ("share", "share_low", "share_high", "contrast", "contrast_low", "contrast_high")
 
 
-def explain(model: GPTM, labels: list[str]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+def explain(
+    model: GPTM, labels: list[str], say: Callable[[str], None] = lambda line: None
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """What the page says of the kernel: effects term by term, and shares of variance.
 
-    What could not be computed is named in `left_out`, so that nobody takes its absence for "no effect".
+    What could not be computed is named in `left_out`, so that nobody takes its absence for "no effect". `say` gets a
+    line about each of the steps, which may be long.
     """
     left_out: list[str] = []
-    terms = effect_terms(model, labels, left_out)
+    terms = effect_terms(model, labels, left_out, say)
+    say("shares of variance")
     variance = variance_parts(model, left_out)
     return {"level": LEVEL, "terms": terms, "left_out": left_out}, variance
 
 
-def effect_terms(model: GPTM, labels: list[str], left_out: list[str]) -> list[dict[str, Any]]:
+def effect_terms(
+    model: GPTM,
+    labels: list[str],
+    left_out: list[str],
+    say: Callable[[str], None] = lambda line: None,
+) -> list[dict[str, Any]]:
     """Every term of the kernel with its effect on every topic; none where there is no kernel.
 
     `labels` name the documents. A term has a `kind`: "curve" (over a number or a date, one line per value of its
@@ -41,6 +50,7 @@ def effect_terms(model: GPTM, labels: list[str], left_out: list[str]) -> list[di
         return []
     described = []
     for term in model.terms_:
+        say(f"effects of {term}")
         question = partial(model.effects, term, level=LEVEL, n_points=N_POINTS)
         table = _asked(f"the effect of {term}", question, left_out)
         if table is not None and len(table):

@@ -14,6 +14,7 @@ from gptm._basics.validation import is_real
 from gptm.fitted import Fitted
 from gptm.model import GPTM
 from gptm.tables import shown_words, topic_shares
+from gptm.views.shown_table import ShownTable
 
 _SHOWN_WORDS = 4
 
@@ -54,20 +55,25 @@ class Alignment:
         """Topics that only the second fit has."""
         return [int(number) for number in self.table.loc[self.table["status"] == "only b", "b"]]
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """How many topics were matched, in a line."""
         pairs = self.pairs
         mean = self.table.loc[self.table["status"] == "both", "overlap"].mean()
         said = f"{len(pairs)} topics in both" + (f", mean overlap {mean:.2f}" if pairs else "")
         said += f"; {len(self.lost)} only in a, {len(self.new)} only in b"
+        return f"{said} ({self.n_common_words:,} words in common)"
+
+    def __str__(self) -> str:
         shown = self.table.assign(a=_numbers(self.table["a"]), b=_numbers(self.table["b"]))
         text = shown.to_string(index=False, na_rep="", float_format=lambda x: f"{x:.2f}")
-        return f"{said} ({self.n_common_words:,} words in common)\n{text}"
+        return f"{self.title}\n{text}"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         shown = self.table.assign(a=_numbers(self.table["a"]), b=_numbers(self.table["b"]))
-        return str(shown.to_html(index=False, na_rep="", float_format=lambda x: f"{x:.2f}"))
+        return ShownTable.of(shown, self.title)._repr_html_()
 
 
 def _numbers(column: pd.Series) -> list[str]:

@@ -1,0 +1,131 @@
+"""`gptm split-sample`: topics from one part of the documents, effects of a treatment on the other part."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gptm.cli import options as o
+from gptm.cli.fit_command import save_fitted, tell_reading
+from gptm.cli.progress_bars import fitting
+from gptm.cli.read_documents import (
+    check_output,
+    check_replaceable,
+    check_table,
+    read_training,
+    write_table,
+)
+from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+from gptm.cli.share_questions import Formula, QuestionOptions
+from gptm.cli.text_tables import topic_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_KEEPING = "Both parts, to go on with"
+
+
+def split_sample(
+    session: Session,
+    file: o.File,
+    *,
+    formula: Formula,
+    model: o.ModelOptions,
+    file_options: o.FileOptions,
+    topics: o.Topics = 20,
+    test_size: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of the documents to measure effects on.")
+    ] = 0.5,
+    question: QuestionOptions,
+    output: o.Output = None,
+    save_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="File for the model, which was fitted to the other documents.",
+            rich_help_panel=_KEEPING,
+        ),
+    ] = None,
+    save_test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table for the documents that effects are measured on, with their texts.",
+            rich_help_panel=_KEEPING,
+        ),
+    ] = None,
+    word_options: o.WordOptions,
+) -> int:
+    """For experiments: learn topics from a random half of the documents, and measure effects on the other half.
+
+    The seed decides which documents these are.
+    """
+    if not 0 < test_size < 1:
+        raise UsageError(
+            f"--test-size expects a share between 0 and 1, for example 0.5; got {test_size:g}."
+        )
+    question.check()
+    settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
+    inputs = [file, *file_options.files(), *word_options.files()]
+    check_table(output, inputs=inputs)
+    check_output(save_model, "--save-model", inputs=[*inputs, output], is_model=True)
+    if save_model is not None:
+        check_replaceable(save_model)
+    check_output(save_test, "--save-test", inputs=[*inputs, output, save_model])
+    check_table(save_test, inputs=inputs)
+    reading = read_training(
+        session, file, settings, words, choices["kernel"], keep_texts=save_test is not None
+    )
+    if save_test is not None and reading.texts is None:
+        raise UsageError(
+            f"--save-test expects documents with texts; {file} has counts. Leave it out."
+        )
+    tell_reading(session, reading)
+    from gptm.model import GPTM
+    from gptm.questions import split_sample_effects
+
+    with fitting(session, "fitting", model.max_iter, model.tol) as callback:
+        base = GPTM(
+            topics, random_state=session.seed, n_jobs=session.jobs, callback=callback, **choices
+        )
+        effects = split_sample_effects(
+            base,
+            reading.corpus,
+            formula,
+            test_size=test_size,
+            random_state=session.seed,
+            **question.settings(None),
+        )
+    if effects.model.stop_reason_ == "interrupt":
+        session.say("interrupted: there are no effects of half a fit.")
+        return INTERRUPTED
+    session.say(
+        f"\n{topics} topics of {len(effects.train):,} documents, measured on {len(effects.test):,} others"
+    )
+    for number, share, text in topic_rows(effects.model.topics(8)):
+        session.say(f"{number:>4}  {share:>6}  {text}")
+    session.say()
+    if save_model is not None:
+        part = _part_of(reading, effects.train)
+        save_fitted(effects.model, save_model, part, settings["text"], keep_corpus=True)
+        session.say(f"model saved in {save_model}")
+    if save_test is not None:
+        write_table(session, _table(_part_of(reading, effects.test)), save_test)
+    question.show(session, effects, output)
+    return OK
+
+
+def _part_of(reading: Any, rows: "np.ndarray") -> Any:
+    """What was read, of some documents only."""
+    texts = None if reading.texts is None else [reading.texts[row] for row in rows]
+    return replace(reading, corpus=reading.corpus[rows], texts=texts)
+
+
+def _table(reading: Any) -> Any:
+    """Documents as a table: metadata, with the ids among them, and texts, under the name that they had."""
+    import pandas as pd
+
+    metadata, named = reading.corpus.metadata, reading.columns.text
+    table = pd.DataFrame() if metadata is None else metadata.reset_index(drop=True)
+    name = named[0] if len(named) == 1 else "text"  # several columns were joined
+    return table.assign(**{name: reading.texts})
