@@ -68,6 +68,16 @@ def test_a_ctm_is_a_gptm_without_a_kernel():
     assert vars(CTM(**given)) == vars(GPTM(kernel=None, **given))
 
 
+def test_a_ctm_from_an_older_pickle_has_what_it_fixes():
+    model = CTM(2, random_state=0, max_iter=3).fit(np.eye(4) + 1)
+    old = CTM.__new__(CTM)
+    old.__setstate__({k: v for k, v in model.__getstate__().items() if k not in FIXED})
+    assert {name: getattr(old, name) for name in FIXED} == {
+        name: getattr(model, name) for name in FIXED
+    }
+    np.testing.assert_array_equal(old.transform(np.eye(4)), model.transform(np.eye(4)))
+
+
 @pytest.mark.parametrize("cls", [GPTM, CTM])
 def test_every_parameter_is_explained_in_the_order_of_the_signature(cls):
     assert section(cls, "Parameters") == list(parameters(cls))

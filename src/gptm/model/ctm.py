@@ -49,6 +49,11 @@ class CTM(GPTM):
     [['tea', 'green'], ['coffee', 'beans']]
     """
 
+    # What a CTM fixes; on the class too, as pickles of earlier versions have no values of their own.
+    kernel = None
+    coregionalization = "free"
+    learn_kernel = True
+
     def __init__(
         self,
         n_components: int = 10,
@@ -74,7 +79,7 @@ class CTM(GPTM):
     ):
         super().__init__(
             n_components,
-            kernel=None,
+            kernel=self.kernel,
             inference=inference,
             topic_covariance=topic_covariance,
             fit_mean=fit_mean,
