@@ -18,6 +18,7 @@ from experiments.jobs import Job, Settings
 from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm._basics.parallel import single_threaded_blas
+from gptm.model.predicting import kernel_input
 from gptm.prediction.new_documents import held_out_bounds
 
 Inference = Literal["map", "sampling"]
@@ -264,7 +265,9 @@ def scores(
 def _paper_scores(model: GPTM, X: csr_matrix, metadata: pd.DataFrame) -> dict[str, float]:
     """`perplexity` of both kinds, "conditional" and "joint": one search for F_*, which takes most of the time."""
     with single_threaded_blas():
-        cross = model.fitted_.bound.cross(model._read_new(X, metadata, X), joint=True)
+        cross = model.fitted_.bound.cross(
+            kernel_input(model.fitted_, X, metadata, X, model.n_jobs), joint=True
+        )
         words, means = held_out_bounds(X, model.fitted_, cross, model.n_jobs)
     return {
         "conditional": float(np.exp(-words / X.sum())),

@@ -467,7 +467,7 @@ def short_work():
         mock.patch.object(
             LdaRun, "sweep_to", lambda self, n, *rest: sweep_to(self, min(n, 5), *rest)
         ),
-        mock.patch("gptm.model.SHORT_CHAIN", 5),
+        mock.patch("gptm.model.answering.SHORT_CHAIN", 5),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")

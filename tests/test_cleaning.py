@@ -15,7 +15,7 @@ from gptm import CTM, Corpus, files, load
 from gptm.cli.app import app
 from gptm.corpus import Words
 from gptm.corpus.cleaning import PARTS, Cleaner
-from gptm.corpus.words import TOKEN_PATTERN
+from gptm.corpus.token_pattern import TOKEN_PATTERN
 from gptm.storage.model_file import load_attached
 
 CLEANED = {

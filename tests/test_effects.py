@@ -793,7 +793,7 @@ def test_draws_take_what_a_fit_was_told_not_to_learn(choice):
 
 @pytest.mark.parametrize("inference", ["variational", "map"])
 def test_a_fit_without_draws_gets_them_when_first_asked(inference, monkeypatch):
-    monkeypatch.setattr("gptm.model.SHORT_CHAIN", 40)
+    monkeypatch.setattr("gptm.model.answering.SHORT_CHAIN", 40)
     model = fit(inference=inference, max_iter=None)
     names = ("components_", "doc_logits_", "doc_means_", "bound_", "coregionalization_")
     fitted = {name: getattr(model, name).copy() for name in names}

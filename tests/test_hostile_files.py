@@ -22,8 +22,9 @@ from fuzz_files import COUNTS, D, V, flipped, run, write_models
 from gptm._basics.plain_json import check_depth, parse_json
 from gptm._basics.sparse_arrays import from_sparse_arrays
 from gptm._basics.terminal import printable, printable_json
+from gptm.corpus.token_pattern import TOKEN_PATTERN, expanded
 from gptm.corpus.word_patterns import why_slow
-from gptm.corpus.words import TOKEN_PATTERN, Words, expanded
+from gptm.corpus.words import Words
 from gptm.storage import load_attached, read_header
 from gptm.storage.checksum import with_checksums
 from gptm.storage.corpus_arrays import pack_column, pack_texts, unpack_column, unpack_texts

@@ -169,7 +169,7 @@ def test_what_the_user_says_goes_before_groups(settings, monkeypatch):
     def fail(*arguments):
         raise AssertionError("groups were asked for")
 
-    monkeypatch.setattr("gptm.model.lead_of", fail)
+    monkeypatch.setattr("gptm.model.starting.lead_of", fail)
     fit(k.Embedding("v"), {"v": list(VECTORS)}, **{"max_iter": 3} | settings)
     with pytest.raises(AssertionError, match="groups were asked for"):
         fit(k.Embedding("v"), {"v": list(VECTORS)}, max_iter=3)

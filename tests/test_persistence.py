@@ -196,7 +196,7 @@ def plain_parameters(model):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_loaded_model_is_the_same_model(name, models, tmp_path, monkeypatch):
-    monkeypatch.setattr("gptm.model.SHORT_CHAIN", 8)
+    monkeypatch.setattr("gptm.model.answering.SHORT_CHAIN", 8)
     model = models[name]
     path = tmp_path / "model.gptm"
     assert model.save(path) is None

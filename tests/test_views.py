@@ -270,7 +270,7 @@ def test_texts_that_a_model_was_fitted_to_are_known():
 
 
 def test_shares_of_many_documents_are_not_computed_for_a_look(monkeypatch):
-    monkeypatch.setattr("gptm.model.MANY_DOCUMENTS", 5)
+    monkeypatch.setattr("gptm.model.estimator.MANY_DOCUMENTS", 5)
     model = CTM(2, random_state=0, max_iter=5).fit(RNG.poisson(1.0, (12, 5)))
     fresh = model.fitted_.doc_topics is None
     assert ("share" not in str(model)) == fresh

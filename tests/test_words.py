@@ -13,7 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from gptm import Corpus
 from gptm.corpus.stop_words import LANGUAGES, guess_language
-from gptm.corpus.words import Counting, Removed, Words, WordsReport, expanded
+from gptm.corpus.token_pattern import expanded
+from gptm.corpus.words import Counting, Removed, Words, WordsReport
 
 TEXTS = [
     "The green tea is a tea of the morning.",

@@ -16,6 +16,7 @@ from gptm import _hot
 from gptm._basics.parallel import blocks
 from gptm._basics.types import Array
 from gptm.corpus import Words
+from gptm.corpus.counts import ExpectedWords
 from gptm.kernels import BoundKernel, Kernel
 from gptm.kernels.identity import NothingBound
 
@@ -192,6 +193,10 @@ class Fitted:
     def by_sampling(self) -> bool:
         """Whether a sampler made it."""
         return self.watched is not None
+
+    def expects(self, model: str) -> ExpectedWords:
+        """The words of new documents, and the name of the model's class for messages."""
+        return ExpectedWords(model, self.components.shape[1], self.vocabulary, self.words)
 
     @cached_property
     def word_rates(self) -> Array:

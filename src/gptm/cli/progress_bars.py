@@ -188,7 +188,7 @@ def answering(session: "Session", model: "GPTM", task: str, more: int = 0) -> It
 
     With `more`, the questions print that many lines themselves, which move it too.
     """
-    from gptm.model import SHORT_CHAIN
+    from gptm.model.answering import SHORT_CHAIN
 
     chain = SHORT_CHAIN if model.fitted_.draws is None else 0
     if not chain + more:

@@ -21,8 +21,9 @@ from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.token_lists import count_tokens
+from gptm.corpus.token_pattern import TOKEN_PATTERN
 from gptm.corpus.typed_columns import find_id_column, read_ids, typed_frame
-from gptm.corpus.words import TOKEN_PATTERN, Counting, Words, chunks
+from gptm.corpus.words import Counting, Words, chunks
 from gptm.corpus.words_report import WordsReport
 
 logger = logging.getLogger("gptm")

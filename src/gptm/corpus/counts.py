@@ -1,7 +1,7 @@
 """Counts of words from whatever users pass as `X`."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from gptm.corpus.corpus import Corpus
 from gptm.corpus.kinds import base_kind
 from gptm.corpus.metadata import as_frame
 from gptm.corpus.typed_columns import typed_frame
+from gptm.corpus.words import Words
 
 MOST_TOKENS = 2.0**53
 _CHECKS: dict[str, Any] = {
@@ -26,12 +27,21 @@ _CHECKS: dict[str, Any] = {
 }
 
 
+class ExpectedWords(NamedTuple):
+    """The words that new documents of a fitted model must have."""
+
+    model: str  # name of its class, for messages
+    n_words: int
+    vocabulary: np.ndarray | None  # (V,) if they have names
+    words: Words | None  # how texts become counts
+
+
 def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | None]:
     """Counts as a canonical CSR matrix of floats, and the names of their columns where they have any.
 
     `name` is that of the estimator, for messages.
     """
-    estimator = type(name, (BaseEstimator,), {})()  # which scikit-learn leaves its findings on
+    estimator = _stand_in(name)  # which scikit-learn leaves its findings on
     try:
         if isinstance(X, Corpus):
             counts = check_array(X.counts, estimator=estimator, input_name="X", **_CHECKS)
@@ -46,22 +56,30 @@ def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | No
     return _canonical(csr_matrix(counts, copy=True), own=True), vocabulary
 
 
-def read_counts(estimator: BaseEstimator, X: Any, *, own: bool = False) -> csr_matrix:
-    """Counts of documents for a fitted estimator, whose words they must have; `own` makes a copy.
+def read_counts(expected: ExpectedWords, X: Any, *, own: bool = False) -> csr_matrix:
+    """Counts of documents for a fitted model, whose words they must have; `own` makes a copy.
 
     Texts are counted as those of the training were.
     """
     if holds_texts(X):
-        X = _new_texts(estimator, X)
+        X = _new_texts(expected, X)
+    estimator = _stand_in(expected.model, n_features_in_=expected.n_words)
+    if expected.vocabulary is not None:
+        estimator.feature_names_in_ = expected.vocabulary
     try:
         if isinstance(X, Corpus):
             counts = check_array(X.counts, estimator=estimator, input_name="X", **_CHECKS)
-            _agree_on_vocabulary(estimator, X)
+            _agree_on_vocabulary(expected, X)
         else:
             counts = validate_data(estimator, X, reset=False, **_CHECKS)
     except ValueError as error:
         raise InputError(f"{error}\n", _hint(str(error))) from error
     return _canonical(csr_matrix(counts, copy=own), own=own)
+
+
+def _stand_in(name: str, **attributes: Any) -> Any:
+    """An estimator for scikit-learn's checks, which read and set its attributes and name it in messages."""
+    return type(name, (BaseEstimator,), attributes)()
 
 
 def holds_texts(X: Any) -> bool:
@@ -92,14 +110,13 @@ def training_texts_counted(X: Any) -> Any:
     return corpus
 
 
-def _new_texts(estimator: Any, texts: Any) -> Corpus:
-    vocabulary = getattr(estimator, "feature_names_in_", None)
-    if vocabulary is None:
+def _new_texts(expected: ExpectedWords, texts: Any) -> Corpus:
+    if expected.vocabulary is None:
         raise ValueError(
-            f"{type(estimator).__name__} was fitted to counts whose words have no names, so texts cannot be counted. "
+            f"{expected.model} was fitted to counts whose words have no names, so texts cannot be counted. "
             "Pass counts, or fit the model to texts or to a corpus with a vocabulary."
         )
-    return Corpus.from_texts(texts, vocabulary=vocabulary, words=estimator.fitted_.words)
+    return Corpus.from_texts(texts, vocabulary=expected.vocabulary, words=expected.words)
 
 
 def frame_of(
@@ -162,22 +179,21 @@ def _check_size(counts: csr_matrix) -> None:
         )
 
 
-def _agree_on_vocabulary(estimator: Any, corpus: Corpus) -> None:
+def _agree_on_vocabulary(expected: ExpectedWords, corpus: Corpus) -> None:
     """For a corpus what `validate_data` does for arrays and DataFrames."""
-    name, expected = type(estimator).__name__, estimator.n_features_in_
-    if corpus.shape[1] != expected:
+    name, words = expected.model, expected.vocabulary
+    if corpus.shape[1] != expected.n_words:
         raise InputError(
-            f"X has {corpus.shape[1]} features, but {name} expects {expected} features."
+            f"X has {corpus.shape[1]} features, but {name} expects {expected.n_words} features."
         )
-    fitted = getattr(estimator, "feature_names_in_", None)
-    if fitted is None or corpus.vocabulary is None:
+    if words is None or corpus.vocabulary is None:
         return
-    differ = np.flatnonzero(np.asarray(fitted) != corpus.vocabulary)
+    differ = np.flatnonzero(np.asarray(words) != corpus.vocabulary)
     if len(differ):
         first = differ[0]
         raise InputError(
             f"the features of X are other words than {name} was fitted with: number {first} is "
-            f"{corpus.vocabulary[first]!r}, expected {fitted[first]!r}."
+            f"{corpus.vocabulary[first]!r}, expected {words[first]!r}."
         )
 
 

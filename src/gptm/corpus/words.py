@@ -1,19 +1,16 @@
 """From texts to counts of words, chunk by chunk, with a report of what was left out."""
 
 import re
-import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Value
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm.corpus.cleaning import PARTS, Cleaner, checked_keep
 from gptm.corpus.phrases import Phrase, PhraseJoiner, PhraseStream
 from gptm.corpus.saved_words import check_saved_words
@@ -25,6 +22,8 @@ from gptm.corpus.stop_words import (
     language_list,
     read_stop_words,
 )
+from gptm.corpus.token_pattern import NUMBERS_TOO, TOKEN_PATTERN, expanded, with_breaks
+from gptm.corpus.word_checks import check_frequency, checked_phrases, checked_range
 from gptm.corpus.word_forms import WordForms, checked_forms
 from gptm.corpus.word_patterns import check_speed
 from gptm.corpus.words_report import (
@@ -38,16 +37,6 @@ from gptm.corpus.words_report import (
 )
 from gptm.corpus.words_report import Removed as Removed
 
-# Two letters or more of any alphabet, with the marks that belong to them, such as the vowel signs of Hindi.
-TOKEN_PATTERN = (
-    r"(?u)\b(?<![\p{M}])[^\W\d_](?:[^\W\d_]|[\p{M}])[^\W\d_]*(?:[\p{M}][^\W\d_]*)*(?![\w\p{M}])"
-)
-# The same with digits, and numbers such as 1,000.5.
-_NUMBERS_TOO = (
-    r"(?u)\b(?<![\p{M}])(?:\d+(?:[.,]\d+)+|\d|[^\W_](?:[^\W_]|[\p{M}])[^\W_]*(?:[\p{M}][^\W_]*)*)"
-    r"(?![\w\p{M}])"
-)
-_MARKS_BETWEEN = re.escape('.,;:!?()[]{}"|…“”„«»—。，、；：！？（）「」『』')
 _SAMPLED_TEXTS, _SAMPLED_AT_LEAST, _SAMPLED_CHARACTERS = 1000, 20, 1 << 20
 # What to do where no word is left.
 KEEP_MORE = Message(
@@ -59,27 +48,6 @@ KEEP_MORE = Message(
     Argument("stop_words", None),
     ".",
 )
-
-
-@cache
-def marks() -> str:
-    """The marks that belong to letters, as ranges inside the brackets of a regular expression, which knows no \\p{M}.
-
-    Left out are those of symbols, which stand behind an emoji and before a word, and those beyond the basic plane: rare
-    scripts, that would make the search ten times as slow.
-    """
-    ranges: list[list[int]] = []
-    for point in (*range(0x300, 0x20D0), *range(0x2100, 0xFE00), *range(0xFE10, 0x10000)):
-        if unicodedata.category(chr(point)) in ("Mn", "Mc"):
-            if not ranges or ranges[-1][1] < point - 1:
-                ranges.append([point, point])
-            ranges[-1][1] = point
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
-
-
-def expanded(pattern: str) -> str:
-    """A pattern of words as Python's `re` takes it: with the marks themselves for \\p{M}."""
-    return pattern.replace(r"\p{M}", marks()) if r"\p{M}" in pattern else pattern
 
 
 @dataclass(frozen=True)
@@ -157,10 +125,10 @@ class Words:
         object.__setattr__(self, "keep", checked_keep(self.keep))
         object.__setattr__(self, "word_forms", checked_forms(self.word_forms))
         object.__setattr__(self, "segmenter", checked_segmenter(self.segmenter))
-        object.__setattr__(self, "ngram_range", _checked_range(self.ngram_range))
-        object.__setattr__(self, "phrases", _checked_phrases(self.phrases, self.ngram_range))
+        object.__setattr__(self, "ngram_range", checked_range(self.ngram_range))
+        object.__setattr__(self, "phrases", checked_phrases(self.phrases, self.ngram_range))
         for name in ("min_df", "max_df"):
-            _check_frequency(name, getattr(self, name))
+            check_frequency(name, getattr(self, name))
         limit = self.max_features
         if limit is not None and (not is_whole(limit) or limit < 1):
             raise ArgumentError("max_features", "must be a positive integer or None", limit)
@@ -281,11 +249,11 @@ class Words:
 
         pattern = self.token_pattern
         if "numbers" in self.keep and pattern == TOKEN_PATTERN:
-            pattern = _NUMBERS_TOO
+            pattern = NUMBERS_TOO
         vectorizer = CountVectorizer(
             lowercase=self.lowercase,
             strip_accents=self.strip_accents,
-            token_pattern=_with_breaks(expanded(pattern)) if breaks else expanded(pattern),
+            token_pattern=with_breaks(expanded(pattern)) if breaks else expanded(pattern),
         )
         clean = Cleaner(self.keep) if cleaner is None else cleaner
         prepare, split = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
@@ -307,14 +275,6 @@ class Words:
                 raise ArgumentError("phrases", expected, Message(f"{phrase!r}"), remedy)
             phrases.append(tuple(words if forms is None else [forms[word] for word in words]))
         return phrases
-
-
-def _with_breaks(pattern: str) -> str:
-    """A pattern whose one group is a word, and empty for what stands between words."""
-    flags = re.match(r"(?:\(\?[aiLmsux]+\))*", pattern)
-    start = flags.end() if flags else 0
-    word = pattern[start:] if re.compile(pattern).groups else f"({pattern[start:]})"
-    return rf"{pattern[:start]}(?:{word})|[{_MARKS_BETWEEN}]|\n[ \t\r]*\n|\w"
 
 
 class Counting:
@@ -611,41 +571,3 @@ def _frequencies(words: Words, n: int) -> tuple[int | float, int | float]:
     low = words.min_df if words.min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5
     high = words.max_df if words.max_df is not None else 0.5 if n >= 10 else 1.0
     return low, high
-
-
-def _check_frequency(name: str, value: Any) -> None:
-    if value is None:
-        return
-    share = isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1
-    if not (share or (is_whole(value) and value >= 1)):
-        expected = "must be a whole number of documents from 1 on, or a share between 0.0 and 1.0"
-        raise ArgumentError(name, expected, value)
-
-
-def _checked_phrases(value: Any, ngram_range: tuple[int, int]) -> bool | tuple[str, ...]:
-    """Whether to look for phrases, or which there are."""
-    if isinstance(value, bool):
-        phrases: bool | tuple[str, ...] = value
-    else:
-        listed = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else None
-        if listed is None or not all(isinstance(phrase, str) for phrase in listed):
-            raise ArgumentError("phrases", "must be True, False or a list of phrases", value)
-        phrases = tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in listed))
-    if phrases and ngram_range != (1, 1):
-        expected = Message("must be ", Value("ngram_range", (1, 1)), " where phrases are counted")
-        remedy = Message(
-            "Leave out one of the two: ", Argument("phrases"), " or ", Argument("ngram_range"), "."
-        )
-        raise ArgumentError("ngram_range", expected, Value("ngram_range", ngram_range), remedy)
-    return phrases
-
-
-def _checked_range(value: Any) -> tuple[int, int]:
-    pair = tuple(value) if isinstance(value, Sequence) else ()
-    if len(pair) != 2 or not all(map(is_whole, pair)) or not 1 <= pair[0] <= pair[1]:
-        expected = Message(
-            "must be two whole numbers, the fewest and the most words, as in ",
-            Value("ngram_range", (1, 2)),
-        )
-        raise ArgumentError("ngram_range", expected, Value("ngram_range", value))
-    return int(pair[0]), int(pair[1])

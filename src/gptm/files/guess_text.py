@@ -8,7 +8,7 @@ from typing import Any
 from gptm._basics.errors import Argument, InputError
 from gptm.corpus.cells import as_list, is_missing
 from gptm.corpus.scripts import has_no_blanks
-from gptm.corpus.words import expanded
+from gptm.corpus.token_pattern import expanded
 from gptm.files.table_columns import listed
 
 Cells = Sequence[Any]

@@ -201,7 +201,7 @@ def permutation_test(
     check_number("random_state", random_state, least=0, integer=True)
     n = (N_REFITS if refit else N_HELD) if n is None else n
     check_number("n", n, least=1, most=MOST, integer=True)
-    read_counts(model, corpus)  # which checks the words
+    read_counts(model.fitted_.expects(type(model).__name__), corpus)  # which checks the words
     data = read_data(corpus, metadata, y)
     prepared = prepare({"model": clone(model)}, data, _seed(model, random_state), split=False)[
         "model"

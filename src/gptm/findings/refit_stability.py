@@ -129,7 +129,7 @@ def stability(
     check_number("random_state", random_state, least=0, integer=True)
     if not (is_real(threshold) and 0.0 <= threshold <= 1.0):
         raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
-    read_counts(model, corpus)  # which checks the words
+    read_counts(model.fitted_.expects(type(model).__name__), corpus)  # which checks the words
     data = read_data(corpus, metadata, y)
     fitted = model.fitted_
     K = fitted.K if fitted.origin is None else fitted.origin.fitted.K

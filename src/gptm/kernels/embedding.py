@@ -10,8 +10,8 @@ from gptm._basics.types import Array
 from gptm._basics.validation import check_number, check_truth
 from gptm.corpus.metadata import column, vectors
 from gptm.kernels.bound import nothing_to_learn
+from gptm.kernels.column_kernel import warn_same_vectors
 from gptm.kernels.linear import VectorKernel
-from gptm.kernels.smooth import warn_same_vectors
 from gptm.kernels.vector_groups import vector_groups
 
 

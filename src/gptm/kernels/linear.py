@@ -12,8 +12,8 @@ from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm.corpus.metadata import read_points
 from gptm.kernels.bound import BoundKernel, Documents, Groups, nothing_to_learn
+from gptm.kernels.column_kernel import checked_columns, grid, warn_constant
 from gptm.kernels.kernel import Kernel
-from gptm.kernels.smooth import checked_columns, grid, warn_constant
 from gptm.operators import Block, Features, Placement, Structure
 
 

@@ -13,6 +13,7 @@ from gptm._basics.types import Array
 from gptm._basics.validation import POSITIVE, check_choice, check_number, is_positive
 from gptm.corpus.metadata import column, is_missing, read_points, vectors
 from gptm.kernels.bound import Documents, nothing_to_learn
+from gptm.kernels.column_kernel import checked_columns, warn_constant, warn_same_vectors
 from gptm.kernels.neighbor_search import nearest
 from gptm.kernels.network import (
     Form,
@@ -21,7 +22,6 @@ from gptm.kernels.network import (
     NewNodes,
     symmetrised,
 )
-from gptm.kernels.smooth import checked_columns, warn_constant, warn_same_vectors
 
 
 class NearestNeighbors(NetworkKernel):

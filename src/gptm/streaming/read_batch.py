@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator
 
 from gptm._basics.errors import Argument, InputError
 from gptm.corpus import Corpus
@@ -17,10 +16,11 @@ from gptm.streaming.batch_order import batch_order
 from gptm.streaming.fitted_so_far import NewDocuments
 
 
-def read_batch(
-    estimator: BaseEstimator, fitted: Fitted, X: Any, metadata: Any, n_before: int
-) -> NewDocuments:
-    """The documents in an order of their own; `n_before` is the number of documents before them."""
+def read_batch(model: str, fitted: Fitted, X: Any, metadata: Any, n_before: int) -> NewDocuments:
+    """The documents in an order of their own.
+
+    `model` is the name of the model's class, `n_before` the number of documents before these.
+    """
     vocabulary = fitted.vocabulary
     if vocabulary is not None and holds_texts(X):
         X = texts_counted(X, fitted)
@@ -28,7 +28,7 @@ def read_batch(
         vocabulary = joined_words(vocabulary, X.vocabulary)
         counts = columns_of_words(X, vocabulary)
     else:
-        counts = read_counts(estimator, X, own=True)
+        counts = read_counts(fitted.expects(model), X, own=True)
     columns = _columns(fitted, X, metadata, counts.shape[0], n_before)
     order = batch_order(counts, columns)
     return NewDocuments(counts[order], None if columns is None else columns.iloc[order], vocabulary)

@@ -1,141 +1,56 @@
-"""The estimators: GPTM, and CTM as the case without a kernel. They check, run, hold one `Fitted`; no formulas here."""
+"""The estimator: it holds its parameters and one `Fitted`, and asks functions for all answers; no formulas here.
+
+fit, partial_fit         fitting, updating
+transform, score, ...    predicting
+effects, tables, files   the rooms below, on a fit with what `answering` adds
+merge_topics, ...        surgery, and splitting
+"""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gptm import interop, metrics, tables
-from gptm._basics.errors import Argument, InputError, Message, PythonOnly
-from gptm._basics.memory import memory_bytes
-from gptm._basics.parallel import computing, interruptible
-from gptm._basics.progress import Progress, telling
-from gptm._basics.prose import listed
+from gptm import interop, tables
+from gptm._basics.parallel import computing
 from gptm._basics.types import Array
-from gptm._basics.validation import (
-    check_callback,
-    check_choice,
-    check_init,
-    check_n_jobs,
-    check_number,
-    check_seed,
-    check_truth,
-    checked_quantiles,
-)
-from gptm._basics.warnings import warn
+from gptm._basics.validation import check_choice, check_number
 from gptm.corpus import Corpus
 from gptm.corpus.block_corpus import BlockCorpus
-from gptm.corpus.counts import (
-    columns_of,
-    frame_of,
-    read_counts,
-    read_training_counts,
-    training_texts_counted,
-)
-from gptm.corpus.kinds import kinds_of
-from gptm.corpus.metadata import as_frame, with_columns
-from gptm.effects.effect_tables import (
-    check_explainable,
-    effects_table,
-    term_labels,
-    variance_table,
-)
+from gptm.corpus.counts import read_counts
+from gptm.corpus.metadata import as_frame
+from gptm.effects.effect_tables import effects_table, term_labels, variance_table
 from gptm.files.collected import collected
 from gptm.fitted import Fitted
-from gptm.inference.blocks.block_fit import (
-    BlockFit,
-    check_block_metadata,
-    check_block_settings,
-    check_has_all,
-    check_in_blocks,
-    in_blocks,
-    mean_over_blocks,
-)
-from gptm.inference.checkpoint import Checkpoint
-from gptm.inference.em.run_em import run_em
-from gptm.inference.present_words import PresentWords
-from gptm.inference.problem import FitProblem
-from gptm.inference.sampling.convergence import short_of_draws
-from gptm.inference.sampling.run_sampler import run_sampler
-from gptm.inference.start_point import Start
-from gptm.inference.topic_memory import check_topics_fit
-from gptm.kernels import BoundKernel, Documents, Kernel, resolve_kernel
-from gptm.kernels.identity import NothingBound
-from gptm.prediction.new_documents import held_out_bounds
-from gptm.prediction.proportions import (
-    Effort,
-    posterior_of_proportions,
-    proportions,
-    training_proportions,
-)
+from gptm.model.answering import with_draws, with_proportions, with_training, with_training_words
+from gptm.model.fitting import NOT_STORED, Progression, run_fit
+from gptm.model.from_fit import FromFit, named_words
+from gptm.model.predicting import completion, paper_perplexity, predict
+from gptm.model.settings import Settings
+from gptm.model.splitting import run_split
+from gptm.model.storable import kind_of, storable
+from gptm.model.updating import as_stream, check_update, run_update
+from gptm.prediction.proportions import proportions
 from gptm.prediction.simulate import Latent, checked_lengths, draw_corpus
-from gptm.prediction.theta import Weighted
-from gptm.starts.leading import Lead, lead_of
-from gptm.starts.resume import resume
-from gptm.starts.seed_words import read_seeds
-from gptm.starts.start import make_starts
-from gptm.storage import Stored, load_attached, read_model, write_model
-from gptm.storage.checkpoint_file import CheckpointFile, Work, seconds
-from gptm.streaming.align_start import aligned_start
-from gptm.streaming.fitted_so_far import stream_of
-from gptm.streaming.going_on import check_goes_on, go_on
-from gptm.streaming.one_update import Making
-from gptm.streaming.read_batch import kernel_columns, read_batch
-from gptm.streaming.updated_model import sample_of, with_names
+from gptm.storage import Stored, write_model
+from gptm.streaming.updated_model import sample_of
 from gptm.summary import MANY_DOCUMENTS, summary_html, summary_text
 from gptm.surgery import topic_edits
 from gptm.surgery.hierarchy import hierarchy_table
-from gptm.surgery.regroup import regroup, with_counts
-from gptm.surgery.split import divide, divided
 from gptm.surgery.topic_labels import Namer, names_by, own_names
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from gptm.effects.estimated_effects import EstimatedEffects
-
-SCORE_SEED = 0  # of the split into observed and held-out words
-EM_ITERATIONS = 200  # of EM where `max_iter` is None
-REFIT_SWEEPS = 200  # of a stream that finds its topics again
-SHORT_CHAIN = 400  # sweeps that error bars of a fit without draws get
-
-T = TypeVar("T")
-
-
-class FromFit(Generic[T]):
-    """An attribute of a fitted model, read from its `Fitted`; before a fit there is none."""
-
-    def __init__(self, read: Callable[[Fitted], T]):
-        self.read = read
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, model: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, model: "GPTM", owner: type) -> T: ...
-    def __get__(self, model: "GPTM | None", owner: type) -> T | Self:
-        if model is None:
-            return self
-        fitted = model.__dict__.get("fitted_")
-        if fitted is None:
-            raise AttributeError(f"{owner.__name__} has no {self.name} before it is fitted")
-        return self.read(fitted)
-
-    def __set__(self, model: "GPTM", value: object) -> None:
-        raise AttributeError(f"{self.name} is read from fitted_ and cannot be set")
 
 
 def _by_sampling(model: "GPTM") -> bool:
@@ -148,12 +63,7 @@ def _by_sampling(model: "GPTM") -> bool:
     )
 
 
-def _vocabulary(fitted: Fitted) -> np.ndarray:
-    if fitted.vocabulary is None:
-        raise AttributeError("the words of this model have no names")
-    return fitted.vocabulary
-
-
+@storable
 class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Gaussian process topic model (Agovic & Banerjee, 2010): side information as a kernel.
 
@@ -166,7 +76,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         a few columns of the metadata that stand out, and logs its choice; "auto+" has one for every usable column.
         Without metadata, or with None, there is no kernel and the model is a `CTM`.
     inference : {"sampling", "variational", "map"}, default="sampling"
-        As in `CTM`. "map" sets the document means F to their most probable values, as the paper does.
+        "sampling" draws all unknowns, topics included, from the posterior (a Gibbs sampler), so that bands are honest.
+        "variational" approximates the posterior by EM: faster, but topics are point estimates and have no bands.
+        "map" is EM that also sets the document means F to their most probable values, as the paper does.
     coregionalization : {"free", "shared", "identity"}, default="free"
         How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I. If the strength is not
         learnt, b is 1 and a free B is the identity.
@@ -176,23 +88,94 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Learn the strength of the kernel, the weights of the terms of a sum, and parameters that were not given,
         such as length-scales. Terms with a factor, such as `2.0 * kernel`, keep their weights relative to each
         other. "map" inference never learns the kernel.
-    fit_mean, init, smoothing, seed_words, seed_weight, n_chains, max_iter, tol, doc_points, doc_tol, random_state,
-    n_jobs, verbose, callback, warm_start, memory
-        As in `CTM`.
+    fit_mean : bool, default=True
+        Learn the overall mean of the topics' logits, or keep it at zero.
+    init : {"gibbs", "spectral", "random"} or array of shape (n_components, n_words), default="gibbs"
+        Where the fit starts: the best of a few short Gibbs runs of LDA (with more than 400,000 tokens there is one
+        run), anchor words, random groups of documents, or the topics in an array.
+    smoothing : float, default=0.01
+        For EM: added to every expected count of a word in a topic. The sampler learns the topics' prior.
+    seed_words : dict, optional
+        Words that belong to topics, such as `{0: ["tax", "budget"], "war": ["army", "navy"]}`. A topic is a number from
+        0 to n_components - 1, or a name, which takes the next free number and is shown in `topics()` and plots. Words
+        are those of a corpus or a DataFrame, or numbers of columns. They guide the topics; the documents can overrule
+        them.
+    seed_weight : float, default=2.0
+        How strongly seed words guide: a seed word gets this many pseudo-counts in its topic for each of its
+        occurrences. Occurrences beyond 2 % of the tokens of an average topic do not count.
+    n_chains : int, default=1
+        Number of chains of the sampler, each with its own start, run side by side. Their topics are matched and their
+        draws pooled. With two or more, R-hat shows whether the chains found the same topics.
+    max_iter : int or None, default=None
+        Maximum number of sweeps, or of iterations of EM. None means 200 to 2,000 sweeps (more if they are cheap), or
+        200 iterations. The sampler ends after a quarter or half of these sweeps if the log-density, the topics'
+        shares and the effects have 100 effective draws by then (in the median of each kind).
+    tol : float, default=3e-4
+        For EM: converged when the bound rises by less than this share of its value.
+    doc_points : int, default=64
+        Number of weighted points with which `transform` averages over a document's posterior. More points are more
+        accurate and take longer; 0 means a quick variational approximation.
+    doc_tol : float, default=1e-7
+        For that approximation: a document is done when a step promises to gain less than this, in nats per token.
+        0.01 takes a quarter of the steps and predicts words as well; 0.5 takes an eighth and predicts nearly as well.
+        Not used in "map" inference.
+    random_state : int, RandomState or None
+        The same seed gives the same model, bit by bit, for any `n_jobs`.
+    n_jobs : int or None
+        Threads; None means 1, -1 all cores.
+    verbose : int or bool, default=False
+        Print progress: True or 1 for a line a second, 2 for a line after each sweep or iteration.
+    callback : callable, optional
+        `callback(number, state)` after each sweep or iteration; fitting stops when it returns True.
+    warm_start : bool, default=False
+        Continue from the last fit.
+    memory : str, int or None, default=None
+        For a corpus on disk: limit of the memory that a fit takes, such as "4GB". It decides how many documents are
+        kept in memory; the others are read block by block. None means half of the machine's memory.
 
     Attributes
     ----------
-    components_, topic_covariance_, mean_, doc_topics_, doc_logits_, doc_variance_, bound_, n_iter_, converged_,
-    stop_reason_, diagnostics_, topic_names_, history_
-        As in `CTM`.
+    components_ : ndarray of shape (n_components, n_words)
+        Topics as distributions over words; rows sum to one.
+    topic_covariance_ : ndarray of shape (n_components, n_components)
+        Sigma: how the logits of topics vary together around their means.
+    mean_ : ndarray of shape (n_components,)
+        Overall mean of the topics' logits.
     kernel_ : Kernel or None
         The kernel with its learnt parameters, scaled to a mean variance of one.
+    terms_ : list of str
+        Names of the kernel's terms, as `effects` takes them; empty without a kernel.
     coregionalization_ : ndarray of shape (n_components, n_components)
         B: how the kernel acts across topics.
+    doc_topics_ : ndarray of shape (n_documents, n_components)
+        Expected proportions of the training documents.
+    doc_logits_, doc_variance_ : ndarray of shape (n_documents, n_components)
+        Mean and variance of the training documents' logits, which sum to zero in sampling.
     doc_means_ : ndarray of shape (n_documents, n_components)
         F: the kernel's part of the training documents' logits, relative to `mean_`.
     dual_coef_ : ndarray of shape (n_documents, n_components)
         alpha, with F = kernel @ alpha.
+    bound_ : ndarray of shape (n_iter_,)
+        Sampling: the log-density of words and logits after each sweep. EM: the lower bound of the log-likelihood
+        after each iteration, which never falls; it includes the log-prior of the topics (from `smoothing`) and, in
+        "map" inference, the density of F.
+    n_iter_ : int
+        Number of sweeps or iterations.
+    converged_ : bool
+        Whether the sampler has drawn enough (see `max_iter`), or the bound of EM has stopped rising.
+    stop_reason_ : {"converged", "max_iter", "callback", "interrupt"}
+        Why the fit ended: by itself, at `max_iter`, or stopped by the callback or by the user.
+    diagnostics_ : DataFrame or None
+        Sampling: effective sample size (`ess`) and split R-hat (`rhat`) of the log-density, the topics' shares and
+        the effects; the median and the worst of each. None for EM.
+    topic_names_ : list of str or None
+        Names from `seed_words`, `name_topics` or `label_topics`, None for topics without a name; None if no topic has
+        a name.
+    history_ : list of str
+        What was done to the topics after the fit, oldest first.
+    sample_ : Corpus or None
+        After a fit to a corpus on disk: the documents that were kept in memory, which all attributes of single
+        documents are of.
 
     Notes
     -----
@@ -217,7 +200,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     __metadata_request__score: ClassVar = {"metadata": True}
 
     fitted_: Fitted
-    _corpus: Corpus | None  # what it was fitted to, for the texts; stays in this session
+    _corpus: Corpus | None = None  # what it was fitted to, for the texts; stays in this session
     sample_: Corpus | None = None
 
     def __init__(
@@ -290,7 +273,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     topic_names_ = FromFit(lambda fitted: fitted.topic_names)
     history_ = FromFit(lambda fitted: list(fitted.history))
     n_features_in_ = FromFit(lambda fitted: fitted.components.shape[1])
-    feature_names_in_ = FromFit(_vocabulary)
+    feature_names_in_ = FromFit(named_words)
 
     @property
     def doc_topics_(self) -> Array:
@@ -335,7 +318,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self
         """
         with collected(X, checkpoint, client) as documents:
-            self._fit(documents, y, metadata, checkpoint, every, client)
+            self._learn(documents, y, metadata, Progression(checkpoint, every, client))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, metadata: Any = None) -> Any:
@@ -352,11 +335,12 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_documents, n_components)
         """
-        counts = self._fit(X, y, metadata)
+        counts = self._learn(X, y, metadata)
         if isinstance(X, BlockCorpus):
             return self.transform(X)
         with computing(self.n_jobs):
-            return proportions(self.fitted_, counts, self.fitted_.bound.training, self._effort)
+            training = self.fitted_.bound.training
+            return proportions(self.fitted_, counts, training, self._settings.effort)
 
     @available_if(_by_sampling)
     def partial_fit(
@@ -404,16 +388,23 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> "espresso" in model.feature_names_in_, model.fitted_.n_documents
         (True, 60)
         """
-        self._check_parameters()
-        check_number("decay", decay, least=0.0, most=1.0)
-        check_number("n_new_components", n_new_components, least=0, integer=True)
+        check_update(self._settings, decay, n_new_components)
         if not hasattr(self, "fitted_"):
-            self._start_stream(X, y, metadata)
+            self._learn(X, y, metadata)
+            self.fitted_ = as_stream(self.fitted_)
             return self
-        check_goes_on(self.fitted_)
-        fitted = self.fitted_ if training is None else self._with_training_columns(training)
-        self._check_labels(y, metadata)
-        self._update(fitted, X, metadata, decay, n_new_components)
+        self.fitted_ = run_update(
+            self._settings,
+            self.fitted_,
+            X,
+            y,
+            metadata,
+            decay=decay,
+            n_new_components=n_new_components,
+            training=training,
+        )
+        self.n_components = self.fitted_.K
+        self._corpus, self.sample_ = None, sample_of(self.fitted_)
         return self
 
     # New documents.
@@ -451,25 +442,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Proportions, and what else was requested. The proportions of a document sum to one.
         """
         check_is_fitted(self)
-        wanted = [] if quantiles is None else checked_quantiles(quantiles)
-        if isinstance(X, BlockCorpus):
-            check_block_metadata(metadata)
-            more: Any = {"return_std": return_std, "quantiles": quantiles}
-            return in_blocks(
-                X, lambda block: self.transform(block, missing_columns=missing_columns, **more)
-            )
-        counts = read_counts(self, X)
-        new = self._read_new(X, metadata, counts, missing_columns)
-        with computing(self.n_jobs), telling("parts of the documents done", self.verbose):
-            if not return_std and quantiles is None:
-                return proportions(self.fitted_, counts, new, self._effort)
-            posterior = posterior_of_proportions(self.fitted_, counts, new, self._effort, wanted)
-        arrays = [posterior.theta]
-        if return_std:
-            arrays.append(posterior.std)
-        if wanted:
-            arrays.append(posterior.quantiles)
-        return tuple(arrays)
+        choices = (missing_columns, return_std, quantiles)
+        return predict(self._settings, self.fitted_, X, metadata, *choices)
 
     def score(
         self,
@@ -497,7 +471,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         float
             Higher is better. The split is seeded: the same documents give the same score.
         """
-        return self._completion(X, metadata, 0.5, sample_weight, missing_columns)
+        check_is_fitted(self)
+        how = (0.5, missing_columns, sample_weight)
+        return completion(self._settings, self.fitted_, X, metadata, *how)
 
     def perplexity(
         self,
@@ -529,19 +505,11 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_choice("kind", kind, ("completion", "conditional", "joint"))
         check_is_fitted(self)
+        settings, fitted = self._settings, self.fitted_
         if kind == "completion":
-            score = self._completion(X, metadata, observed, missing_columns=missing_columns)
+            score = completion(settings, fitted, X, metadata, observed, missing_columns)
             return float(np.exp(-score))
-        counts = read_counts(self, X)
-        check_has_all(self.fitted_, kind)
-        if counts.sum() == 0:
-            raise ValueError("there are no words to score: every document is empty.")
-        new = self._read_new(X, metadata, counts, missing_columns)
-        with computing(self.n_jobs):
-            cross = self.fitted_.bound.cross(new, joint=True)
-            words, means = held_out_bounds(counts, self.fitted_, cross, self.n_jobs)
-        total = words + means if kind == "joint" else words
-        return float(np.exp(-total / counts.sum()))
+        return paper_perplexity(settings, fitted, X, metadata, kind, missing_columns)
 
     def sample(
         self,
@@ -755,30 +723,17 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> bool((effects.marginal_effects()["p_value"] < 0.05).all())
         True
         """
-        from gptm.effects.estimation import estimate  # loads formulaic
-        from gptm.effects.proportion_draws import NewDraws, TrainingDraws
+        from gptm.model.regressing import regress_new, regress_training  # loads formulaic
 
-        draws: TrainingDraws | NewDraws
-        if new is None:
-            fitted, frame = self._with_training(metadata)
-            draws = TrainingDraws(fitted)
-        else:
+        choices = {"topic": topic, "cluster": cluster, "errors": errors, "level": level}
+        settings = self._settings
+        if new is not None:
             check_is_fitted(self)
-            fitted, counts = self.fitted_, read_counts(self, new)
-            frame = frame_of(new, metadata, counts.shape[0])
-            with computing(self.n_jobs):
-                draws = NewDraws(self._posterior_without(formula, new, frame, counts))
-        with computing(self.n_jobs):
-            return estimate(
-                fitted,
-                draws,
-                formula,
-                frame,
-                topic=topic,
-                cluster=cluster,
-                errors=errors,
-                level=level,
-            )
+            return regress_new(settings, self.fitted_, formula, new, metadata, **choices)
+        fitted, frame = with_training(self._with_proportions(), settings, metadata)
+        if self.fitted_.draws is None:
+            self.fitted_ = fitted
+        return regress_training(settings, fitted, formula, frame, **choices)
 
     # Changes to the topics. Each returns a new model; this one stays as it is.
 
@@ -889,7 +844,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> bool(np.allclose(merged.transform(X), theta[:, [0, 1]] + [[1, 0]] * theta[:, [2]]))
         True
         """
-        return self._edited(topic_edits.merge_topics(self._with_counts(corpus), topics, name))
+        return self._edited(
+            topic_edits.merge_topics(self._with_training_words(corpus), topics, name)
+        )
 
     def drop_topics(self, topics: int | str | Sequence[int | str]) -> Self:
         """A new model that leaves topics out, such as one of boilerplate words.
@@ -972,7 +929,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> CTM(4, random_state=0).fit(X).reduce_to(2).components_.shape
         (2, 6)
         """
-        return self._edited(topic_edits.reduce_to(self._with_counts(corpus), n))
+        return self._edited(topic_edits.reduce_to(self._with_training_words(corpus), n))
 
     def split_topic(self, topic: int | str, n: int = 2, *, corpus: Corpus | None = None) -> Self:
         """A new model in which a topic is cut into several, and which is fitted again from there.
@@ -1004,23 +961,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> split.topic_names_
         ['drinks 1', 'drinks 2', 'war']
         """
-        fitted = self._with_counts(corpus)
+        fitted = self._with_training_words(corpus)
         number = tables.one_topic(fitted, topic)
-        progress = Progress(self.verbose)
-        with computing(self.n_jobs):
-            division = divide(fitted, number, n, check_random_state(self.random_state))
-            start = division.start
-            assert start.counts is not None
-            problem = self._problem(start.counts, start.bound, None, hold_kernel=True)
-            starts = [resume(problem, start, start.K)]
-            refitted = self._edited(start)._infer(
-                problem, starts, progress, self.random_state, None
-            )
-            theta = training_proportions(refitted, self._effort)
-            fitted = divided(fitted, division, replace(refitted, doc_topics=theta))
-        model = self._edited(fitted)
-        model._conclude(fitted, progress, None)
-        return model
+        return self._edited(run_split(self._settings, fitted, number, n))
 
     def restore_topics(self) -> Self:
         """A new model with the topics of the fit: what was merged, dropped or reordered since then is undone.
@@ -1148,28 +1091,6 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return summary_text(type(self).__name__, self._shown(), self.inference)
 
-    def __str__(self) -> str:
-        return self.summary() if hasattr(self, "fitted_") else repr(self)
-
-    def _repr_html_(self) -> str:
-        if not hasattr(self, "fitted_"):
-            return str(estimator_html_repr(self))
-        return summary_html(type(self).__name__, self._shown(), self.inference)
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """What a notebook shows; only plain text with sklearn.set_config(display="text")."""
-        html = {"text/html": self._repr_html_()} if get_config()["display"] == "diagram" else {}
-        return {"text/plain": str(self)} | html
-
-    def _shown(self) -> Fitted:
-        """The fit with proportions, unless these take long to compute."""
-        large = len(self.fitted_.lam) > MANY_DOCUMENTS
-        return self.fitted_ if large else self._with_proportions()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the training texts, which a pickle should not carry along."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_corpus"}
-
     def representative_documents(
         self,
         topic: int | str | None = None,
@@ -1210,9 +1131,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ['green tea, tea', 'green tea, tea']
         """
         fitted = self._with_proportions()
-        known = getattr(self, "_corpus", None) if corpus is None else corpus
+        corpus = self._corpus if corpus is None else corpus
         number = None if topic is None else tables.one_topic(fitted, topic)
-        return tables.document_table(fitted, number, n, known, text_length)
+        return tables.document_table(fitted, number, n, corpus, text_length)
 
     def topic_correlations(self, of: Literal["residual", "prior"] = "residual") -> pd.DataFrame:
         """Which topics go together in documents: correlations of their logits.
@@ -1422,7 +1343,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         >>> prepared.topic_coordinates.shape
         (2, 5)
         """
-        fitted, counts = self._with_proportions(), read_counts(self, X)
+        fitted = self._with_proportions()
+        counts = read_counts(fitted.expects(type(self).__name__), X)
         return interop.to_pyldavis(fitted, counts, feature_names=feature_names, **options)
 
     def save(
@@ -1450,430 +1372,48 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         words, reading : dict, optional
             How texts become words and how files were read, as values that JSON can store.
         """
-        self._check_parameters()  # with others than `fit` takes, the file could not be loaded
+        self._settings.check()  # with others than `fit` takes, the file could not be loaded
         fitted = self._with_proportions()
-        kind = type(self).__name__
-        if _KINDS.get(kind) is not type(self):
-            raise ValueError(
-                f"a {kind} cannot be saved: load would not know the class. Save a GPTM or CTM."
-            )
-        stored = Stored(kind, self.get_params(deep=False), fitted)
+        stored = Stored(kind_of(self), self.get_params(deep=False), fitted)
         write_model(path, stored, corpus=corpus, texts=texts, words=words, reading=reading)
 
-    # How a fit goes.
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        metadata: Any,
-        path: str | os.PathLike[str] | None = None,
-        every: str | float = "60s",
-        client: "Client | None" = None,
-    ) -> csr_matrix:
-        """Fit, or leave the model as it was if anything is wrong; the training counts."""
-        self._check_parameters()
-        check_in_blocks(X, client)
-        blocks = self._blocks(X, y, metadata, path, client) if isinstance(X, BlockCorpus) else None
-        X = X if blocks is None else blocks.sample
-        self._check_labels(y, metadata)
-        pause = seconds(every)
-        earlier: Fitted | None = getattr(self, "fitted_", None)
-        previous = earlier if self.warm_start else None
-        if previous is None:
-            X = training_texts_counted(X)
-            counts, vocabulary = read_training_counts(type(self).__name__, X)
-        else:
-            counts, vocabulary = read_counts(self, X, own=True), previous.vocabulary
-        check_topics_fit(self.n_components, counts.shape[1])
-        init = check_init(self.init, self.n_components, counts.shape[1])
-        seeds = read_seeds(self.seed_words, self.seed_weight, self.n_components, counts, vocabulary)
-        frame = frame_of(X, metadata, counts.shape[0], only=columns_of(self.kernel))
-        progress = Progress(self.verbose)
-        with computing(self.n_jobs):
-            bound = self._bind_kernel(Documents(counts.shape[0], frame, counts, y, self.n_jobs))
-            checkpoint = None
-            if path is not None:
-                work = Work.of(self.get_params(deep=False), counts, bound, previous)
-                if blocks is not None:
-                    work = work._replace(documents=blocks.corpus.digest)
-                checkpoint = CheckpointFile(path, pause, work)
-                progress.say(checkpoint.found())
-            problem = interruptible(lambda: self._problem(counts, bound, previous))
-            problem.seeds = seeds.counts
-            sampled = self.inference == "sampling" and previous is None and blocks is None
-            present = PresentWords(problem, all_of_them=not sampled)
-            problem, init = present.narrowed(problem), present.topics(init)
-            if problem.coregionalization != "none":
-                progress.say(f"kernel ready  {progress.elapsed()}")
-            seed = self.random_state if checkpoint is None else checkpoint.seed(self.random_state)
-            lead = self._lead(problem, init, previous, seed)
-            starts = self._starts(problem, init, previous, seed, checkpoint, lead)
-            progress.say(f"start found  {progress.elapsed()}")
-            fitted = self._infer(problem, starts, progress, seed, checkpoint, blocks)
-            fitted = present.widened(fitted)
-            if fitted.reason == "interrupt" and not len(fitted.trace) and earlier is not None:
-                warn("fit was interrupted before its first iteration; the earlier fit is kept.")
-                return counts
-            fitted = replace(fitted, coherence=tables.topic_coherence(fitted))
-        self._conclude(fitted, progress, None if path is None else os.fspath(path))
-        read = columns_of(fitted.kernel) or ()
-        self.fitted_ = replace(
-            fitted,
-            vocabulary=vocabulary,
-            topic_names=seeds.names,
-            words=getattr(X, "words", None) if previous is None else previous.words,
-            kinds={name: kind for name, kind in kinds_of(frame).items() if name in read},
-            columns=kernel_columns(fitted.kernel, frame, counts.shape[0]),
-        )
-        self._corpus = X if isinstance(X, Corpus) else None
-        self.__dict__.pop("sample_", None)  # of an earlier fit
-        if blocks is not None:
-            self.sample_ = blocks.sample
-        if checkpoint is not None and fitted.reason != "interrupt":
-            checkpoint.remove()
-        return counts
-
-    def _start_stream(self, X: Any, y: Any, metadata: Any) -> None:
-        """The first fit of a stream."""
-        self._fit(X, y, metadata)
-        stream = stream_of(self.fitted_, started=len(self.fitted_.lam))
-        self.fitted_ = replace(self.fitted_, stream=stream)
-
-    def _with_training_columns(self, corpus: Corpus) -> Fitted:
-        """The fit with the words of its training documents, and with what the kernel reads of them."""
-        fitted = with_counts(self.fitted_, read_counts(self, corpus))
-        frame = frame_of(corpus, None, len(corpus), fitted.kinds, only=fitted.kinds)
-        return replace(fitted, columns=kernel_columns(fitted.kernel, frame, len(corpus)))
-
-    def _update(
-        self, fitted: Fitted, X: Any, metadata: Any, decay: float, n_new_components: int
-    ) -> None:
-        stream = fitted.stream or stream_of(fitted)
-        batch = read_batch(self, fitted, X, metadata, stream.documents)
-        progress, K = Progress(self.verbose), fitted.K + n_new_components
-        seed = int(check_random_state(self.random_state).randint(2**31))
-
-        def bind(documents: Documents, hold: bool) -> BoundKernel:
-            if fitted.kernel is None:
-                return NothingBound(documents.n)
-            own = self.kernel if isinstance(self.kernel, Kernel) and not hold else fitted.kernel
-            return clone(own).bind(documents)
-
-        def problem(counts: csr_matrix, bound: BoundKernel, hold: bool) -> FitProblem:
-            made = self._problem(counts, bound, fitted, hold_kernel=hold)
-            seeds = read_seeds(self.seed_words, self.seed_weight, K, counts, batch.vocabulary)
-            made.seeds = seeds.counts
-            return made
-
-        def refit(problem: FitProblem, before: Fitted) -> Fitted:
-            starts = self._starts(problem, "gibbs", None, seed, None)
-            starts = [aligned_start(problem, start, before.beta_T) for start in starts]
-            return run_sampler(
-                problem,
-                starts,
-                [seed],
-                n_components=K,
-                max_iter=self.max_iter or REFIT_SWEEPS,
-                after_iteration=after_sweep,
-            )
-
-        def after_sweep(number: int, state: Any) -> bool:
-            progress.iteration(number, state.bound, None)
-            return self.callback is not None and bool(self.callback(number, state))
-
-        with computing(self.n_jobs):
-            updated = go_on(
-                fitted,
-                stream,
-                batch,
-                Making(bind, problem, after_sweep, self.n_jobs),
-                refit,
-                decay=decay,
-                n_new=n_new_components,
-                sweeps=self.max_iter,
-                seed=seed,
-            )
-            updated = replace(updated, coherence=tables.topic_coherence(updated))
-        self.fitted_ = with_names(updated, fitted, batch.vocabulary)
-        self.n_components = K
-        self._corpus = None
-        self.sample_ = sample_of(self.fitted_)
-
-    def _blocks(
-        self,
-        corpus: BlockCorpus,
-        y: Any,
-        metadata: Any,
-        path: str | os.PathLike[str] | None,
-        client: "Client | None",
-    ) -> BlockFit:
-        """A fit to a corpus on disk, with a sample of its documents in memory."""
-        check_block_settings(self.inference, self.n_chains, metadata, y)
-        file = None if path is None else Path(path)
-        return BlockFit(
-            corpus, self.n_components, self.memory, columns_of(self.kernel), file, client
-        )
-
-    def _check_parameters(self) -> None:
-        check_number("n_components", self.n_components, least=1, integer=True)
-        check_choice("inference", self.inference, ("sampling", "variational", "map"))
-        check_choice("coregionalization", self.coregionalization, ("free", "shared", "identity"))
-        check_truth("learn_kernel", self.learn_kernel)
-        check_number("n_chains", self.n_chains, least=1, integer=True)
-        if self.max_iter is not None:
-            check_number("max_iter", self.max_iter, least=1, integer=True)
-        check_number("tol", self.tol, least=0.0)
-        check_number("doc_points", self.doc_points, least=0, integer=True)
-        check_number("doc_tol", self.doc_tol, least=0.0)
-        check_number("smoothing", self.smoothing, least=0.0)
-        check_seed("random_state", self.random_state)
-        check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
-        check_truth("fit_mean", self.fit_mean)
-        check_truth("warm_start", self.warm_start)
-        check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool | np.bool_):
-            check_number("verbose", self.verbose, least=0, integer=True)
-        check_callback(self.callback)
-        memory_bytes(self.memory)
-
-    def _check_labels(self, y: Any, metadata: Any) -> None:
-        """Warn of a table in the place of labels."""
-        reads_labels = isinstance(self.kernel, Kernel) and self.kernel.reads_labels
-        if metadata is None and isinstance(y, pd.DataFrame | Mapping) and not reads_labels:
-            warn(
-                "a table was passed as y, which is ignored; side information goes into metadata=, as in "
-                "fit(X, metadata=table)."
-            )
-
-    def _bind_kernel(self, documents: Documents) -> BoundKernel:
-        kernel = resolve_kernel(self.kernel, documents.frame)
-        if kernel is None:
-            return NothingBound(documents.n)
-        return clone(kernel).bind(documents)  # kernel_ must not change with kernel
-
-    def _problem(
-        self,
-        counts: csr_matrix,
-        bound: BoundKernel,
-        previous: Fitted | None,
-        hold_kernel: bool = False,
-    ) -> FitProblem:
-        return FitProblem.of(
-            counts,
-            bound,
-            inference=self.inference,
-            coregionalization=self.coregionalization,
-            topic_covariance=self.topic_covariance,
-            learn_kernel=self.learn_kernel,
-            fit_mean=self.fit_mean,
-            smoothing=self.smoothing,
-            n_jobs=self.n_jobs,
-            resumed=None if previous is None else previous.kernel,
-            hold_kernel=hold_kernel,
-        )
-
-    def _starts(
-        self,
-        problem: FitProblem,
-        init: Any,
-        previous: Fitted | None,
-        seed: Any,
-        checkpoint: Checkpoint | None,
-        lead: Lead | None = None,
-    ) -> list[Start]:
-        """One start, or one for each chain; after an interrupt those that there are."""
-        if previous is not None:
-            return [resume(problem, previous, self.n_components)]
-        n_starts = self.n_chains if self.inference == "sampling" else 1
-        return make_starts(
-            init, problem, self.n_components, check_random_state(seed), n_starts, checkpoint, lead
-        )
-
-    def _lead(
-        self, problem: FitProblem, init: Any, previous: Fitted | None, seed: Any
-    ) -> Lead | None:
-        """Where the kernel leads the topics, in whose prior it counts; seed words and other starts go before it."""
-        by_default = isinstance(init, str) and init == "gibbs" and previous is None
-        if self.inference != "sampling" or not by_default or problem.seeds is not None:
-            return None
-        if not problem.learn_strength:
-            return None
-        groups = problem.bound.groups(self.n_components, check_random_state(seed))
-        lead = lead_of(problem.counts, groups, self.n_components)
-        if lead is not None:
-            problem.seeds = lead.pseudo_counts
-        return lead
-
-    def _infer(
-        self,
-        problem: FitProblem,
-        starts: list[Start],
-        progress: Progress,
-        seed: Any,
-        checkpoint: Checkpoint | None,
-        blocks: BlockFit | None = None,
-    ) -> Fitted:
-        complete = all(start.complete for start in starts)
-
-        def after_iteration(number: int, state: Any) -> bool:
-            progress.iteration(number, state.bound, getattr(state, "limit", None))
-            return self.callback is not None and bool(self.callback(number, state))
-
-        if blocks is not None:
-            fitted = blocks.infer(
-                problem,
-                starts,
-                int(check_random_state(seed).randint(2**31)),
-                max_iter=self.max_iter if complete else 0,
-                after_iteration=after_iteration,
-                say=progress.say,
-                checkpoint=checkpoint,
-            )
-        elif self.inference == "sampling":
-            rng = check_random_state(seed)
-            fitted = run_sampler(
-                problem,
-                starts,
-                rng.randint(2**31, size=max(len(starts), 1)).tolist(),
-                n_components=self.n_components,
-                max_iter=self.max_iter if complete else 0,
-                after_iteration=after_iteration,
-                checkpoint=checkpoint,
-            )
-        else:
-            states = [start.state for start in starts]
-            starts.clear()  # EM alone holds on to the start's documents, which are as large as its own
-            fitted = run_em(
-                problem,
-                states.pop() if states else None,
-                max_iter=(self.max_iter or EM_ITERATIONS) if complete else 0,
-                tol=self.tol,
-                after_iteration=after_iteration,
-                checkpoint=checkpoint,
-            )
-        return fitted if complete else replace(fitted, reason="interrupt")
-
-    def _conclude(self, fitted: Fitted, progress: Progress, checkpoint: str | None) -> None:
-        """Say how the fit ended, and warn if it ended too early."""
-        n_iter = len(fitted.trace)
-        progress.say(f"{fitted.reason} after {n_iter} iterations  {progress.elapsed()}")
-        if fitted.reason == "interrupt":
-            again = "Fit again with warm_start=True to continue from it."
-            if checkpoint is not None:
-                again = "The same call with the same checkpoint continues from here."
-            message = Message(
-                f"fit was interrupted after {n_iter} iterations; the model so far is kept.",
-                PythonOnly(f" {again}"),
-            )
-            warn(message, ConvergenceWarning)
-        elif fitted.reason == "max_iter" and not fitted.by_sampling:
-            message = Message(
-                f"fit did not converge in {n_iter} iterations: the bound still rises by more than "
-                f"{self.tol:g} of its value. Increase ",
-                Argument("max_iter"),
-                ", or ",
-                Argument("tol"),
-                " if this is close enough.",
-            )
-            warn(message, ConvergenceWarning)
-        elif fitted.reason == "max_iter" and (shortage := short_of_draws(fitted.diagnostics)):
-            message = Message(
-                f"the chain is short for bands: after {n_iter} sweeps a typical effect has {shortage}",
-                PythonOnly(" (see diagnostics_)"),
-                ". You can use topics and predictions; bands of effects may be too narrow. For better bands pass ",
-                Argument("max_iter", 4 * n_iter),
-                ".",
-            )
-            warn(message, ConvergenceWarning)
-
-    # Computed from a fitted model on first use.
+    # What the methods above share.
 
     @property
-    def _effort(self) -> Effort:
-        return Effort(self.doc_points, self.doc_tol, self.n_jobs)
+    def _settings(self) -> Settings:
+        return Settings.of(self)
 
     @property
     def _n_features_out(self) -> int:
         return self.fitted_.K
 
+    def _learn(
+        self, X: Any, y: Any, metadata: Any, progression: Progression = NOT_STORED
+    ) -> csr_matrix:
+        """Fit, or leave the model as it was if anything is wrong; the training counts."""
+        earlier: Fitted | None = getattr(self, "fitted_", None)
+        result = run_fit(self._settings, X, y, metadata, earlier, progression)
+        if result.fitted is not None:
+            self.fitted_, self._corpus = result.fitted, result.corpus
+            self.__dict__.pop("sample_", None)  # of an earlier fit
+            if result.sample is not None:
+                self.sample_ = result.sample
+        return result.counts
+
     def _with_proportions(self) -> Fitted:
-        """The fit, with proportions of the training documents."""
+        """The fit, with proportions of the training documents, computed once."""
         check_is_fitted(self)
-        if self.fitted_.doc_topics is None:
-            with computing(self.n_jobs):
-                theta = training_proportions(self.fitted_, self._effort)
-            self.fitted_ = replace(self.fitted_, doc_topics=theta, topic_draws=None)
+        self.fitted_ = with_proportions(self.fitted_, self._settings)
         return self.fitted_
 
     def _with_draws(self) -> Fitted:
-        """The fit, with draws: those of EM come from a short chain that starts where it ended, its kernel held."""
+        """The fit, with draws, made once."""
         check_is_fitted(self)
-        check_explainable(self.fitted_)
-        if self.fitted_.draws is None:
-            self.fitted_ = self._drawn(self.fitted_)
+        self.fitted_ = with_draws(self.fitted_, self._settings)
         return self.fitted_
 
-    def _with_training(self, metadata: Any) -> tuple[Fitted, pd.DataFrame | None]:
-        """The fit with draws, and the metadata of its training documents, which a corpus may bring along."""
-        fitted = self._with_proportions()
-        is_corpus = isinstance(metadata, Corpus)
-        frame = frame_of(
-            metadata if is_corpus else None, None if is_corpus else metadata, len(fitted.lengths)
-        )
-        if is_corpus:
-            fitted = with_counts(fitted, read_counts(self, metadata))
-        if fitted.draws is None:
-            needs_words = (fitted.origin.fitted if fitted.origin else fitted).counts is None
-            if needs_words:
-                raise InputError(
-                    "this model has no draws, and its file does not hold the words of the training documents to make "
-                    "some. Pass the training corpus: ",
-                    Argument("metadata", ...),
-                    "corpus.",
-                )
-            fitted = self.fitted_ = self._drawn(fitted)
-        return fitted, frame
-
-    def _posterior_without(
-        self, formula: Any, new: Any, frame: pd.DataFrame | None, counts: csr_matrix
-    ) -> Weighted:
-        """The posterior of new documents' proportions, as if the columns of a formula were missing."""
-        from gptm.effects.formula_language import formula_columns
-
-        hidden = dict.fromkeys(formula_columns(formula, frame))
-        seen = None if frame is None else frame.assign(**hidden)
-        read = self._read_new(new, seen, counts)
-        return posterior_of_proportions(self.fitted_, counts, read, self._effort, [])
-
-    def _drawn(self, fitted: Fitted) -> Fitted:
-        if fitted.origin is not None:
-            grouped = regroup(self._drawn(fitted.origin.fitted), fitted.origin.members)
-            return replace(fitted, origin=grouped.origin, draws=grouped.draws)
-        assert fitted.counts is not None
-        progress = Progress(self.verbose)
-
-        def after_sweep(number: int, state: Any) -> bool:
-            progress.iteration(number, state.bound, SHORT_CHAIN)
-            return False
-
-        with computing(self.n_jobs):
-            problem = self._problem(fitted.counts, fitted.bound, None, hold_kernel=True)
-            start = resume(problem, fitted, fitted.K)
-            chain = run_sampler(
-                problem,
-                [start],
-                [0],
-                n_components=fitted.K,
-                max_iter=SHORT_CHAIN,
-                after_iteration=after_sweep,
-            )
-        return replace(fitted, draws=chain.draws)
-
-    def _with_counts(self, corpus: Corpus | None) -> Fitted:
-        """The fit with proportions, and with the words of the training documents if they are given."""
-        fitted = self._with_proportions()
-        return fitted if corpus is None else with_counts(fitted, read_counts(self, corpus))
+    def _with_training_words(self, corpus: Corpus | None) -> Fitted:
+        return with_training_words(self._with_proportions(), self._settings, corpus)
 
     def _edited(self, fitted: Fitted) -> Self:
         """A model with the same settings and other topics; seed words and given topics were for the old ones."""
@@ -1882,61 +1422,32 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             settings["seed_words"] = None
             settings["init"] = self.init if isinstance(self.init, str) else "gibbs"
         model = type(self)(**settings)
-        model.fitted_ = fitted
-        model._corpus = getattr(self, "_corpus", None)
+        model.fitted_, model._corpus = fitted, self._corpus
         return model
 
-    def _read_new(
-        self,
-        X: Any,
-        metadata: Any,
-        counts: csr_matrix,
-        missing_columns: str = "error",
-    ) -> Any:
-        """What the kernel needs of new documents; of their words, those that may be seen."""
-        check_choice("missing_columns", missing_columns, ("error", "prior"))
-        bound, kernel, n_documents = self.fitted_.bound, self.fitted_.kernel, counts.shape[0]
-        kinds = self.fitted_.kinds
-        frame = frame_of(X, metadata, n_documents, kinds, only=kinds)
-        if frame is not None and kernel is not None:
-            frame = with_columns(frame, kernel.column_names(), fill=missing_columns == "prior")
-        elif bound.reads_metadata and missing_columns == "error":
-            columns = [] if kernel is None else [repr(name) for name in kernel.column_names()]
-            over = f" over {listed(columns)}" if columns else ""
-            these = "this document" if n_documents == 1 else f"these {n_documents} documents"
-            message = Message(
-                f"the kernel{over} reads metadata, but {these} came without any; the kernel "
-                "falls back to the prior. Pass ",
-                Argument("metadata", ...),
-                ", a table with its columns.",
-                PythonOnly(
-                    " Inside scikit-learn's cross-validation, switch on "
-                    "sklearn.set_config(enable_metadata_routing=True)."
-                ),
-            )
-            warn(message)
-        return bound.read(Documents(n_documents, frame, counts, None, self.n_jobs))
+    # What Python, notebooks and scikit-learn ask.
 
-    def _completion(
-        self,
-        X: Any,
-        metadata: Any,
-        observed: float,
-        sample_weight: Any = None,
-        missing_columns: str = "error",
-    ) -> float:
-        check_is_fitted(self)
-        if isinstance(X, BlockCorpus):
-            check_block_metadata(metadata)
-            return mean_over_blocks(
-                X, lambda block: self._completion(block, None, observed, None, missing_columns)
-            )
-        counts = read_counts(self, X)
-        observed_counts, held_out = metrics.split_tokens(counts, observed, SCORE_SEED)
-        new = self._read_new(X, metadata, observed_counts, missing_columns)
-        with computing(self.n_jobs), telling("parts of the documents done", self.verbose):
-            theta = proportions(self.fitted_, observed_counts, new, self._effort)
-        return metrics.mean_log_likelihood(theta, self.components_, held_out, sample_weight)
+    def __str__(self) -> str:
+        return self.summary() if hasattr(self, "fitted_") else repr(self)
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "fitted_"):
+            return str(estimator_html_repr(self))
+        return summary_html(type(self).__name__, self._shown(), self.inference)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """What a notebook shows; only plain text with sklearn.set_config(display="text")."""
+        html = {"text/html": self._repr_html_()} if get_config()["display"] == "diagram" else {}
+        return {"text/plain": str(self)} | html
+
+    def _shown(self) -> Fitted:
+        """The fit with proportions, unless these take long to compute."""
+        large = len(self.fitted_.lam) > MANY_DOCUMENTS
+        return self.fitted_ if large else self._with_proportions()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the training texts, which a pickle should not carry along."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_corpus"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1944,241 +1455,3 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-class CTM(GPTM):
-    """Correlated topic model (Blei & Lafferty, 2006): `GPTM` without a kernel.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        Number of topics.
-    inference : {"sampling", "variational"}, default="sampling"
-        "sampling" draws all unknowns, topics included, from the posterior (a Gibbs sampler), so that bands are honest.
-        "variational" approximates the posterior by EM: faster, but topics are point estimates and have no bands.
-    topic_covariance : {"full", "identity"}, default="full"
-        Learn the covariance of topics, or keep it at the identity.
-    fit_mean : bool, default=True
-        Learn the overall mean of the topics' logits, or keep it at zero.
-    init : {"gibbs", "spectral", "random"} or array of shape (n_components, n_words), default="gibbs"
-        Where the fit starts: the best of a few short Gibbs runs of LDA (with more than 400,000 tokens there is one
-        run), anchor words, random groups of documents, or the topics in an array.
-    smoothing : float, default=0.01
-        For EM: added to every expected count of a word in a topic. The sampler learns the topics' prior.
-    seed_words : dict, optional
-        Words that belong to topics, such as `{0: ["tax", "budget"], "war": ["army", "navy"]}`. A topic is a number from
-        0 to n_components - 1, or a name, which takes the next free number and is shown in `topics()` and plots. Words
-        are those of a corpus or a DataFrame, or numbers of columns. They guide the topics; the documents can overrule
-        them.
-    seed_weight : float, default=2.0
-        How strongly seed words guide: a seed word gets this many pseudo-counts in its topic for each of its
-        occurrences. Occurrences beyond 2 % of the tokens of an average topic do not count.
-    n_chains : int, default=1
-        Number of chains of the sampler, each with its own start, run side by side. Their topics are matched and their
-        draws pooled. With two or more, R-hat shows whether the chains found the same topics.
-    max_iter : int or None, default=None
-        Maximum number of sweeps, or of iterations of EM. None means 200 to 2,000 sweeps (more if they are cheap), or
-        200 iterations. The sampler ends after a quarter or half of these sweeps if the log-density, the topics'
-        shares and the effects have 100 effective draws by then (in the median of each kind).
-    tol : float, default=3e-4
-        For EM: converged when the bound rises by less than this share of its value.
-    doc_points : int, default=64
-        Number of weighted points with which `transform` averages over a document's posterior. More points are more
-        accurate and take longer; 0 means a quick variational approximation.
-    doc_tol : float, default=1e-7
-        For that approximation: a document is done when a step promises to gain less than this, in nats per token.
-        0.01 takes a quarter of the steps and predicts words as well; 0.5 takes an eighth and predicts nearly as well.
-        Not used in "map" inference.
-    random_state : int, RandomState or None
-        The same seed gives the same model, bit by bit, for any `n_jobs`.
-    n_jobs : int or None
-        Threads; None means 1, -1 all cores.
-    verbose : int or bool, default=False
-        Print progress: True or 1 for a line a second, 2 for a line after each sweep or iteration.
-    callback : callable, optional
-        `callback(number, state)` after each sweep or iteration; fitting stops when it returns True.
-    warm_start : bool, default=False
-        Continue from the last fit.
-    memory : str, int or None, default=None
-        For a corpus on disk: limit of the memory that a fit takes, such as "4GB". It decides how many documents are
-        kept in memory; the others are read block by block. None means half of the machine's memory.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_words)
-        Topics as distributions over words; rows sum to one.
-    topic_covariance_ : ndarray of shape (n_components, n_components)
-    mean_ : ndarray of shape (n_components,)
-    doc_topics_ : ndarray of shape (n_documents, n_components)
-        Expected proportions of the training documents.
-    doc_logits_, doc_variance_ : ndarray of shape (n_documents, n_components)
-        Mean and variance of the training documents' logits, which sum to zero in sampling.
-    bound_ : ndarray of shape (n_iter_,)
-        Sampling: the log-density of words and logits after each sweep. EM: the lower bound of the log-likelihood
-        after each iteration, which never falls; it includes the log-prior of the topics (from `smoothing`) and, in
-        "map" inference, the density of F.
-    n_iter_ : int
-        Number of sweeps or iterations.
-    converged_ : bool
-        Whether the sampler has drawn enough (see `max_iter`), or the bound of EM has stopped rising.
-    stop_reason_ : {"converged", "max_iter", "callback", "interrupt"}
-    diagnostics_ : DataFrame or None
-        Sampling: effective sample size (`ess`) and split R-hat (`rhat`) of the log-density, the topics' shares and
-        the effects; the median and the worst of each. None for EM.
-    topic_names_ : list of str or None
-        Names from `seed_words`, `name_topics` or `label_topics`, None for topics without a name; None if no topic has
-        a name.
-    history_ : list of str
-        What was done to the topics after the fit, oldest first.
-    sample_ : Corpus or None
-        After a fit to a corpus on disk: the documents that were kept in memory, which all attributes of single
-        documents are of.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gptm import CTM
-    >>> X = np.array([[3, 2, 0, 0], [2, 4, 0, 0], [0, 0, 3, 3], [0, 0, 5, 2]] * 5)
-    >>> theta = CTM(n_components=2, random_state=0).fit_transform(X)
-    >>> theta.shape
-    (20, 2)
-    >>> bool((theta[0].argmax() == theta[1].argmax()) and (theta[0].argmax() != theta[2].argmax()))
-    True
-
-    Seed words guide topics:
-
-    >>> from gptm import Corpus
-    >>> corpus = Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 20)
-    >>> CTM(2, seed_words={1: ["beans"]}, random_state=0).fit(corpus).topic_words(2)
-    [['tea', 'green'], ['coffee', 'beans']]
-    """
-
-    kernel = None
-    coregionalization = "free"
-    learn_kernel = True
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        inference: Literal["sampling", "variational"] = "sampling",
-        topic_covariance: Literal["full", "identity"] = "full",
-        fit_mean: bool = True,
-        init: Any = "gibbs",
-        smoothing: float = 0.01,
-        seed_words: Mapping[int | str, Sequence[str | int]] | None = None,
-        seed_weight: float = 2.0,
-        n_chains: int = 1,
-        max_iter: int | None = None,
-        tol: float = 3e-4,
-        doc_points: int = 64,
-        doc_tol: float = 1e-7,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-        callback: Callable[[int, Any], Any] | None = None,
-        warm_start: bool = False,
-        memory: str | int | None = None,
-    ):
-        self.n_components = n_components
-        self.inference = inference
-        self.topic_covariance = topic_covariance
-        self.fit_mean = fit_mean
-        self.init = init
-        self.smoothing = smoothing
-        self.seed_words = seed_words
-        self.seed_weight = seed_weight
-        self.n_chains = n_chains
-        self.max_iter = max_iter
-        self.tol = tol
-        self.doc_points = doc_points
-        self.doc_tol = doc_tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callback = callback
-        self.warm_start = warm_start
-        self.memory = memory
-
-
-def load_corpus(path: str | os.PathLike[str]) -> Corpus:
-    """The documents that a model's file holds beside the model.
-
-    `gptm fit` keeps them with the model; `model.save` does if it gets `corpus=`, and texts if it gets `texts=`. Pass
-    them where a loaded model asks for its training corpus.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    Corpus
-
-    Raises
-    ------
-    ValueError
-        If the file holds no documents, or is damaged.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib, gptm
-    >>> corpus = gptm.Corpus.from_texts(["green tea, tea", "coffee beans, coffee"] * 5)
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.gptm"
-    >>> gptm.CTM(2, random_state=0).fit(corpus).save(path, corpus=corpus, texts=corpus.texts)
-    >>> corpus = gptm.load_corpus(path)
-    >>> gptm.load(path).representative_documents(0, 1, corpus=corpus)["text"][0] in corpus.texts
-    True
-    """
-    corpus = load_attached(path).corpus
-    if corpus is None:
-        raise ValueError(
-            f"{os.fspath(path)} holds a model without its documents. Save it with model.save(path, corpus=corpus), "
-            "or fit it on the command line without --no-corpus."
-        )
-    return corpus
-
-
-_KINDS: dict[str, type[GPTM]] = {"GPTM": GPTM, "CTM": CTM}
-
-
-def load(path: str | os.PathLike[str]) -> GPTM:
-    """Read a model that `save` wrote; its `transform` gives the same bits.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Returns
-    -------
-    GPTM or CTM
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, not a gptm model, or written by a newer version.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib, numpy as np, gptm
-    >>> X = np.array([[3, 2, 0, 0], [0, 0, 3, 3]] * 5)
-    >>> model = gptm.CTM(n_components=2, random_state=0).fit(X)
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.gptm"
-    >>> model.save(path)
-    >>> bool((gptm.load(path).transform(X) == model.transform(X)).all())
-    True
-    """
-    stored = read_model(path)
-    if stored.kind not in _KINDS:
-        raise ValueError(
-            f"{os.fspath(path)} contains a {stored.kind!r}, which this version does not know. Upgrade gptm."
-        )
-    try:
-        model = _KINDS[stored.kind](**stored.parameters)
-        model._check_parameters()
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{os.fspath(path)} is not a complete gptm model ({error}). Save the model again."
-        ) from error
-    model.fitted_ = stored.fitted
-    return model
