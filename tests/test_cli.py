@@ -1486,7 +1486,7 @@ def test_lines_say_how_far_the_work_is(monkeypatch):
 
 @pytest.mark.parametrize("command", ["effects", "report", "estimate"])
 def test_a_chain_after_em_moves_the_bar(command, csv, tmp_path, monkeypatch):
-    monkeypatch.setattr("gptm.model.SHORT_CHAIN", 20)
+    monkeypatch.setattr("gptm.model.answering.SHORT_CHAIN", 20)
     model, moves = tmp_path / "em.gptm", []
 
     @contextmanager

@@ -34,7 +34,7 @@ def test_draws_of_topics_are_nearer_to_a_long_chain_than_their_mean(seed):
     model = CTM(4, random_state=seed, max_iter=1200, callback=keep).fit(corpus(seed))
     assert model.n_iter_ == 1200
     truth = np.mean(theta, axis=0)
-    of_mean = training_proportions(replace(model.fitted_, topic_draws=None), model._effort)
+    of_mean = training_proportions(replace(model.fitted_, topic_draws=None), model._settings.effort)
     error = np.sqrt(((model.doc_topics_ - truth) ** 2).mean())
     assert error < 0.75 * np.sqrt(((of_mean - truth) ** 2).mean())
 
