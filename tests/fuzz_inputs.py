@@ -251,7 +251,7 @@ def single_kernels(draw, D):
             **draw(graph_settings()),
         ),
         "Precomputed": lambda: k.Precomputed(
-            draw(adjacency(D)) + draw(odd(st.just(4.0))) * np.eye(D)
+            draw(adjacency(D)) + np.diag(np.full(D, draw(odd(st.just(4.0)))))
         ),
         "Identity": k.Identity,
     }
