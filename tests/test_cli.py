@@ -1602,13 +1602,17 @@ def test_splitting_reducing_and_ordering_files(four_topics, tmp_path, csv):
     [
         (["name", "3"], "expects TOPIC=NAME"),
         (["name"], "expects TOPIC=NAME"),
-        (["name", "9=oil"], "must be a number from 0 to 3"),
-        (["name", "1=a", "2=a"], "'a' twice"),
-        (["merge", "1"], "two or more topics"),
-        (["drop", "0", "1", "2", "3"], "must leave one"),
-        (["reorder", "0", "1"], "must list each of the 4 topics once"),
+        (["name", "9=oil"], "error: TOPIC must be a number from 0 to 3; got 9."),
+        (["name", "1=a", "2=a"], "error: TOPIC=NAME must be different for different topics"),
+        (["merge", "1"], "error: TOPIC must be two or more topics"),
+        (["merge", "1", "oil"], "error: TOPIC must be a number from 0 to 3; got 'oil'."),
+        (["drop", "0", "1", "2", "3"], "error: TOPIC must leave one"),
+        (["drop", "9"], "error: TOPIC must be a number from 0 to 3; got 9."),
+        (["split", "9", "-o", "new.gptm"], "error: TOPIC must be a number from 0 to 3; got 9."),
+        (["reorder", "0", "1"], "error: TOPIC must list each of the 4 topics once"),
+        (["reorder", "0", "1", "2", "9"], "error: TOPIC must be a number from 0 to 3; got 9."),
         (["reorder"], "expects all topics"),
-        (["reduce", "9"], "must be at most 4"),
+        (["reduce", "9"], "error: N must be at most 4"),
     ],
 )
 def test_what_cannot_be_done_to_topics(four_topics, arguments, said):

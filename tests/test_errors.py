@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 import warnings
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -209,7 +210,7 @@ NO_ARGUMENT = {  # options that stand for no argument of the library, or for one
     *("--by", "--words", "--to", "--no-text", "--text-length", "--no-corpus", "--observed"),
     *("--effects", "--plot", "--shuffles", "--key", "--of", "--size"),
     *("--no-checkpoint", "--restart", "--overwrite", "--auto", "--name", "--by-share"),
-    *("--new", "--marginal", "--block-documents", "--documents"),
+    *("--new", "--marginal", "--block-documents", "--documents", "--save-model", "--save-test"),
 }
 ANYTHING = {"--title", "--name"}  # no value of these is wrong
 BAD = {
@@ -256,6 +257,8 @@ BAD = {
     "--points": ["0"],
     "--questions": ["0"],
     "--resamples": ["-1"],
+    "--save-model": ["{missing}/a.gptm"],
+    "--save-test": ["{missing}/out.csv"],
     "--scheduler": ["nonsense", "tcp://127.0.0.1:9"],
     "--scores": ["{missing}"],
     "--seed": ["-1"],
@@ -267,6 +270,7 @@ BAD = {
     "--size": ["1"],
     "--stop-words": ["klingon"],
     "--term": ["dat"],
+    "--test-size": ["0", "1", "nan"],
     "--text": ["bdy", ","],
     "--text-length": ["0"],
     "--threshold": ["2"],
@@ -282,7 +286,6 @@ BAD = {
     "--word-forms": ["roots", "lemmas:klingon"],
     "--words": ["0"],
 }
-ARGUMENTS = {option: name for name, option in OPTIONS.items()}
 
 
 def value_options():
@@ -304,7 +307,8 @@ def test_every_option_is_an_argument_or_known_to_be_none():
         if opt.startswith("--")
     }
     assert set(OPTIONS.values()) | NO_ARGUMENT | {"--kinds"} == options | {"--help"}
-    assert len(ARGUMENTS) == len(OPTIONS)
+    shared = [option for option, n in Counter(OPTIONS.values()).items() if n > 1]
+    assert shared == ["--size"]  # of intrusion sheets: words, or documents with --documents
     assert set(BAD) | ANYTHING == {option for _, option in value_options()}
 
 
@@ -331,6 +335,8 @@ def arguments_of(command, path, model):
         return [path]
     if command == "corpus":
         return [path, "--output", "blocks"]
+    if command == "split-sample":
+        return [path, "--formula", "~ date"]
     if command == "estimate":
         return [model, path, "--formula", "~ date"]
     topics = {"name": ["0=tea"], "merge": [0, 1], "drop": [0], "split": [0], "reorder": [1, 0]}
@@ -351,8 +357,7 @@ def test_an_error_names_the_option(command, option, value, documents, tmp_path, 
     said = " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())
     assert result.exit_code in (1, 2), said
     assert re.search(rf"{option}\b", said), said
-    argument = ARGUMENTS.get(option)
-    if argument is not None:
+    for argument in [name for name, written in OPTIONS.items() if written == option]:
         name = argument if "_" in argument else f"{argument}="
         assert not re.search(rf"(?<![-\w]){name}", said), said
         assert f"error: {argument} " not in said, said

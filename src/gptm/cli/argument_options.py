@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from gptm._basics.errors import Argument, Message, PythonOnly, Term
@@ -57,6 +59,7 @@ OPTIONS = {
     "stop_words": "--stop-words",
     "strict": "--strict",
     "term": "--term",
+    "test_size": "--test-size",
     "text": "--text",
     "threshold": "--threshold",
     "token_pattern": "--token-pattern",
@@ -67,10 +70,13 @@ OPTIONS = {
     "within": "--within",
     "word_forms": "--word-forms",
 }
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-def in_options(source: object) -> str:
+def in_options(source: object, own: Mapping[str, str] = _NOTHING) -> str:
     """An error, a warning or a message on one line, with options in place of arguments.
+
+    A command that takes some arguments without an option calls them by names of its `own`.
 
     Examples
     --------
@@ -78,9 +84,16 @@ def in_options(source: object) -> str:
     'Name the encoding, for example --encoding latin-1.'
     >>> in_options(ValueError("Graph('links', id='key') has nothing to learn from"))
     "Graph('links', id='key') has nothing to learn from"
+    >>> in_options(Message(Argument("topic"), " must be a number."), {"topic": "TOPIC"})
+    'TOPIC must be a number.'
     """
     message = getattr(source, "said", source)
-    text = message.written(_write) if isinstance(message, Message) else str(source)
+
+    def write(term: Term) -> str:
+        named = isinstance(term, Argument) and not term.has_value and own.get(term.name)
+        return named or _write(term)
+
+    text = message.written(write) if isinstance(message, Message) else str(source)
     return " ".join(text.split())
 
 

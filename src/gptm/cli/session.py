@@ -42,6 +42,7 @@ class Session:
     quiet: bool = False
     json: bool = False
     debug: bool = False
+    arguments: dict[str, str] = field(default_factory=dict)  # what the command calls them itself
     _console: "Console | None" = None
     _said: set[str] = field(default_factory=set)
 
@@ -63,7 +64,7 @@ class Session:
 
     def warn(self, warning: object) -> None:
         """Print a warning on one line, once, even with --quiet: a text, or anything that carries a message."""
-        line = printable(in_options(warning))
+        line = printable(in_options(warning, self.arguments))
         if line not in self._said:
             self._said.add(line)
             self.console.print(f"warning: {line}", style="yellow")
@@ -130,7 +131,7 @@ def run(session: Session, function: Callable[[], int | None]) -> int:
         if session.debug:
             sys.stderr.write(printable(traceback.format_exc()))
         else:
-            _error(session, _described(error))
+            _error(session, _described(error, session.arguments))
         return FAILED
 
 
@@ -138,7 +139,7 @@ def _error(session: Session, text: str) -> None:
     session.console.print(f"error: {printable(text)}", style="red")
 
 
-def _described(error: Exception) -> str:
+def _described(error: Exception, own: dict[str, str]) -> str:
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         return f"there is no file {error.filename}."
     if isinstance(error, OSError) and error.filename is not None:
@@ -151,8 +152,8 @@ def _described(error: Exception) -> str:
     if len(problems) > 1:
         return "\n".join([f"{len(problems)} kinds of problems", *map(in_options, problems)])
     if isinstance(error, _EXPECTED) and str(error):
-        return in_options(error)
-    return f"{type(error).__name__}: {in_options(error)} (--debug shows where)"
+        return in_options(error, own)
+    return f"{type(error).__name__}: {in_options(error, own)} (--debug shows where)"
 
 
 @contextmanager

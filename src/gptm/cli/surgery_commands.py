@@ -33,6 +33,8 @@ Output = Annotated[
     ),
 ]
 Change = Callable[["GPTM", "Corpus | None"], "GPTM"]
+# These commands take topics without an option, so that errors do not speak of one.
+_OWN = {"topic": "TOPIC", "topics": "TOPIC", "order": "TOPIC", "names": "TOPIC=NAME", "n": "N"}
 
 
 def name(
@@ -156,6 +158,7 @@ def restore(session: Session, model: o.Model, output: Output = None) -> None:
 
 def _change(session: Session, model: str, output: str | None, change: Change) -> None:
     """Write a changed model, with the documents that came along, and show its topics."""
+    session.arguments |= _OWN
     target = output or model
     check_output(target, is_model=True)
     if target == "-" and (session.json or sys.stdout.isatty()):
