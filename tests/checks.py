@@ -1,4 +1,6 @@
-"""What tests share: finite-difference checks along random directions, and EM step by step."""
+"""What tests share: finite-difference checks along random directions, EM step by step, and HTML that is safe."""
+
+from html.parser import HTMLParser
 
 import numpy as np
 
@@ -89,3 +91,32 @@ def check_maximum(function, x, steps=(1e-3, 1e-1), seed=0, directions=10):
         for step in steps:
             moved = function(x + step * direction)
             assert moved <= top + rounding, f"{moved - top:.3e} higher after a step of {step}"
+
+
+class Tags(HTMLParser):
+    """Checks that tags are balanced, and keeps their names and the text."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.seen, self.text = [], set(), []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def assert_safe(html):
+    """That no text of a card became a tag; the texts of the card."""
+    found = Tags(html)
+    allowed = {"style", "div", "h4", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td"}
+    assert found.seen <= allowed | {"p", "b", "span"}
+    assert "<script" not in html
+    return " ".join(found.text)

@@ -10,6 +10,7 @@ from pandas.testing import assert_frame_equal
 from scipy.stats import binom
 
 import gptm
+from checks import assert_safe
 from gptm import CTM, Corpus
 from gptm.findings.intrusion_scores import nominal_alpha
 
@@ -155,8 +156,11 @@ def test_scores(model):
     assert scores.table.loc[1, "correct"] == scores.table.loc[1, "answers"] - 2
     assert scores.chance == pytest.approx(1 / 6)
     assert "2 coders" in repr(scores)
-    assert "1 questions have no answer" in repr(scores)
-    assert "<table" in scores._repr_html_()
+    assert "1 question has no answer" in repr(scores)
+    assert max(map(len, repr(scores).splitlines())) <= 100
+    shown = assert_safe(scores._repr_html_())
+    assert "2 coders" in shown
+    assert scores.title in shown
     alone = gptm.score_intrusion([ann], key)
     assert np.isnan(alone.agreement)
 

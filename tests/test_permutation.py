@@ -12,6 +12,7 @@ from pandas.testing import assert_frame_equal
 from scipy import stats
 
 import gptm
+from checks import assert_safe
 from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm._basics.progress import Progress
@@ -237,7 +238,10 @@ def test_real_effects_are_found():
         "party: p = 0.001, 999 shuffles of the column, topics held from a fit without party"
         in repr(party)
     )
-    assert "<table" in party._repr_html_()
+    assert max(map(len, repr(party).splitlines())) <= 100
+    shown = assert_safe(party._repr_html_())
+    assert party.title in shown
+    assert "90 % of the shuffled ones" in shown
 
 
 def test_blocks_take_out_what_differs_between_them():

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import gptm
+from checks import assert_safe
 from gptm import CTM, GPTM, Corpus, load
 from gptm import kernels as k
 from gptm.views.html_card import Bar, card, html_table
@@ -35,34 +35,6 @@ def corpus():
 @pytest.fixture(scope="module")
 def model(corpus):
     return GPTM(2, kernel=k.Categorical("party"), random_state=0, max_iter=60).fit(corpus)
-
-
-class Tags(HTMLParser):
-    """Checks that tags are balanced, and keeps their names and the text."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.open, self.seen, self.text = [], set(), []
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.add(tag)
-        self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-def assert_safe(html):
-    found = Tags(html)
-    allowed = {"style", "div", "h4", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td"}
-    assert found.seen <= allowed | {"p", "b", "span"}
-    assert "<script" not in html
-    return " ".join(found.text)
 
 
 def test_print_shows_what_the_model_has_found(model):

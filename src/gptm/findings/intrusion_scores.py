@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 from gptm._basics.errors import ArgumentError, InputError
 from gptm._basics.validation import check_level
 from gptm.findings.intrusion import OPTION
+from gptm.views.shown_table import table_card, table_lines
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -79,25 +80,36 @@ class IntrusionScores:
     def agreement(self) -> float:
         return nominal_alpha(self.answers.pivot(index="coder", columns="question", values="answer"))
 
-    def __repr__(self) -> str:
-        coders = self.answers["coder"].nunique()
-        first = (
-            f"{100 * self.precision:.0f} % of {len(self.answers)} answers found the intruder "
+    @property
+    def title(self) -> str:
+        """How often the intruder was found, in a line."""
+        n = len(self.answers)
+        return (
+            f"{100 * self.precision:.0f} % of {n} answers found the intruder "
             f"({100 * self.level:g} % interval {100 * self.low:.0f} to {100 * self.high:.0f} %; guessing "
             f"{100 * self.chance:.0f} %, p = {self.p_value:.2g})"
         )
-        lines = [first]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is missing, and how much the coders agree."""
+        coders = self.answers["coder"].nunique()
+        notes = []
         if self.missing:
-            lines.append(f"{self.missing} questions have no answer and do not count")
+            what = "question has" if self.missing == 1 else "questions have"
+            notes.append(f"{self.missing} {what} no answer and no part in the scores")
         if coders > 1:
-            lines.append(f"{coders} coders, Krippendorff's alpha {self.agreement:.2f}")
-        table = self.table.sort_values("precision", kind="stable")
-        lines.append(table.to_string(float_format=lambda x: f"{x:.2f}"))
-        return "\n".join(lines)
+            notes.append(f"{coders} coders, Krippendorff's alpha {self.agreement:.2f}")
+        return notes
+
+    def _worst_first(self) -> pd.DataFrame:
+        return self.table.sort_values("precision", kind="stable")
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *self.notes, *table_lines(self._worst_first())])
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{line}</p>" for line in repr(self).split("\n")[:1])
-        return lines + str(self.table.to_html(float_format=lambda x: f"{x:.2f}"))
+        return table_card(self.title, self._worst_first(), self.notes)
 
 
 def score_intrusion(filled: Any, key: Any, *, level: float = 0.9) -> IntrusionScores:

@@ -28,6 +28,7 @@ from gptm.selection.named_models import prepare
 from gptm.selection.ordered_folds import read_groups
 from gptm.selection.refits import Refit, fitted_to, key_of_refit, label_of, without_warnings
 from gptm.selection.resumable import Job, Row, run_all
+from gptm.views.shown_table import table_card, table_lines
 
 N_HELD, N_REFITS = 999, 99  # shuffles by default
 MOST = 1_000_000  # shuffles: p-values below that say nothing more
@@ -74,23 +75,28 @@ class PermutationTest:
     def p_value(self) -> float:
         return float(p_values(np.array([self.statistic]), self.shuffled[:, None], self.exact)[0])
 
-    def __repr__(self) -> str:
-        orders = (
-            f"all {len(self.shuffled):,} orders"
-            if self.exact
-            else f"{len(self.shuffled):,} shuffles"
-        )
-        first = f"{self.term}: p = {self.p_value:.3g}, {orders} of {self.how}"
+    @property
+    def title(self) -> str:
+        """The term, its p-value and what was shuffled, in a line."""
+        n = len(self.shuffled)
+        orders = f"all {n:,} orders" if self.exact else f"{n:,} shuffles"
+        return f"{self.term}: p = {self.p_value:.3g}, {orders} of {self.how}"
+
+    @property
+    def conclusion(self) -> str:
+        """The statistic of the data beside those of shuffled columns."""
         low, high = np.quantile(self.shuffled, [0.05, 0.95])
-        second = f"statistic {self.statistic:.3g}; 90 % of the shuffled ones are from {low:.3g} to {high:.3g}"
-        text = self.table.to_string(index=False, float_format=lambda x: f"{x:.3g}", na_rep="")
-        return "\n".join(filter(None, [first, self.note, second, text]))
+        return (
+            f"statistic {self.statistic:.3g}; "
+            f"90 % of the shuffled ones are from {low:.3g} to {high:.3g}"
+        )
+
+    def __repr__(self) -> str:
+        above = [self.title, *([self.note] if self.note else []), self.conclusion]
+        return "\n".join([*above, *table_lines(self.table)])
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        lines = "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines()[:2])
-        return lines + self.table.to_html(index=False, float_format=lambda x: f"{x:.3g}")
+        return table_card(self.title, self.table, [self.note, self.conclusion])
 
 
 def p_values(observed: Array, shuffled: Array, exact: bool) -> Array:

@@ -43,14 +43,25 @@ class ShownTable(pd.DataFrame):
         return "\n".join(table_lines(self))
 
     def _repr_html_(self) -> str:
-        texts = _texts(self[:_SHOWN])
-        more = f"{len(self) - _SHOWN:,} more rows" if len(self) > _SHOWN else ""
-        return frame_card(
-            str(self.attrs.get(_TITLE, "")),
-            texts.set_index(texts.columns[0]) if len(texts.columns) else texts,
-            [more, str(self.attrs.get(_NOTE, ""))],
-            numbers=[name for name in texts if _is_number(self, name)],
-        )
+        return table_card(str(self.attrs.get(_TITLE, "")), self, [str(self.attrs.get(_NOTE, ""))])
+
+
+def table_card(title: str, table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
+    """The same cells as `table_lines` prints, as a card with a title, and notes below the table.
+
+    Examples
+    --------
+    >>> "0.2500" in table_card("", pd.DataFrame({"share": [0.25]}))
+    True
+    """
+    texts = _texts(table[:_SHOWN])
+    more = f"{len(table) - _SHOWN:,} more rows" if len(table) > _SHOWN else ""
+    return frame_card(
+        title,
+        texts.set_index(texts.columns[0]) if len(texts.columns) else texts,
+        [more, *notes],
+        numbers=[name for name in texts if _is_number(table, name)],
+    )
 
 
 def table_lines(table: pd.DataFrame, numbers: Sequence[str] = ()) -> list[str]:
@@ -102,7 +113,7 @@ def _text(cell: Any) -> str:
         return f"{cell:%Y-%m-%d}" if cell == cell.normalize() else f"{cell:%Y-%m-%d %H:%M}"
     if isinstance(cell, list | tuple):
         return ", ".join(map(str, cell))
-    return "" if cell is None or cell is pd.NaT else one_line(str(cell))
+    return "" if cell is None or cell is pd.NaT or cell is pd.NA else one_line(str(cell))
 
 
 def _number(value: float) -> str:
