@@ -67,9 +67,16 @@ def check_number(
 
 
 def check_seed(name: str, value: Any) -> None:
-    """A seed that numpy takes, where it is a number."""
+    """A seed as scikit-learn takes it: a number, a `RandomState`, or None."""
     if isinstance(value, int | np.integer):
         check_number(name, value, least=0, most=2**32 - 1, integer=True)
+    elif not (value is None or value is np.random or isinstance(value, np.random.RandomState)):
+        raise ArgumentError(
+            name,
+            "must be an integer of at least 0, a numpy.random.RandomState or None",
+            value,
+            "Pass, for example, 0.",
+        )
 
 
 def _short(value: Any) -> Any:

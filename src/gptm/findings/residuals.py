@@ -151,6 +151,7 @@ def check_residuals(
     check_is_fitted(model)
     check_number("tol", tol, least=0.0)
     check_number("simulations", simulations, least=0, integer=True)
+    check_number("random_state", random_state, least=0, integer=True)
     counts = read_counts(model.fitted_.expects(type(model).__name__), corpus)
     theta = _proportions(model, corpus, counts, metadata)
     found = dispersion(theta, model.components_, counts, tol, Progress(verbose))

@@ -7,6 +7,7 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import ArgumentError
 from gptm._basics.types import Array
+from gptm._basics.validation import check_number
 from gptm.metrics.checked_arrays import as_counts, as_proportions, as_topics
 
 _HYPERGEOMETRIC_LIMIT = 10**9  # numpy's
@@ -38,6 +39,8 @@ def split_tokens(
     """
     if not 0.0 < observed < 1.0:
         raise ArgumentError("observed", "must lie between 0 and 1", observed)
+    if random_state is not None:
+        check_number("random_state", random_state, least=0, integer=True)
     X = csr_matrix(counts, dtype=np.float64)
     rng = np.random.default_rng(random_state)
     part = np.zeros_like(X.data)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from gptm import interop, tables
 from gptm._basics.parallel import computing
 from gptm._basics.types import Array
-from gptm._basics.validation import check_choice, check_number
+from gptm._basics.validation import check_choice, check_number, check_seed
 from gptm.corpus import Corpus
 from gptm.corpus.block_corpus import BlockCorpus
 from gptm.corpus.counts import read_counts
@@ -539,6 +539,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_number("n_documents", n_documents, least=1, integer=True)
+        check_seed("random_state", random_state)
         with computing(self.n_jobs):
             corpus, latent = draw_corpus(
                 self.fitted_,

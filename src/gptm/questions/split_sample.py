@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from gptm._basics.errors import ArgumentError, InputError
-from gptm._basics.validation import check_choice, check_level, is_real
+from gptm._basics.validation import check_choice, check_level, check_seed, is_real
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import level_names
 from gptm.effects.estimated_effects import EstimatedEffects
@@ -105,6 +105,7 @@ def split_sample_effects(
     """
     if not isinstance(corpus, Corpus):
         raise ArgumentError("corpus", "must be a gptm.Corpus with metadata", type(corpus).__name__)
+    check_seed("random_state", random_state)
     _check_before_the_fit(model, corpus, formula, topic, errors, level)
     train, test = _split(corpus, test_size, cluster, check_random_state(random_state))
     fitted = clone(model).fit(corpus[train])

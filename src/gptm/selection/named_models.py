@@ -8,6 +8,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from gptm._basics.validation import check_seed
 from gptm.corpus.counts import frame_of
 from gptm.kernels import Graph, Kernel, MustLink, Precomputed, is_automatic, resolve_kernel
 from gptm.model import GPTM
@@ -58,6 +59,7 @@ def prepare(
     models: dict[Any, GPTM], data: Data, random_state: Any, split: bool = True
 ) -> dict[Any, GPTM]:
     """Clones with their kernel and seed set; an error for kernels that cannot be split into folds."""
+    check_seed("random_state", random_state)
     seed = random_state
     if not (random_state is None or isinstance(random_state, int | np.integer)):
         seed = int(check_random_state(random_state).randint(2**31))

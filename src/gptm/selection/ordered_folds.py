@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, GroupShuffleSplit, ShuffleSplit
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
+from gptm._basics.validation import check_seed
 from gptm._basics.warnings import warn
 from gptm.corpus.counts import frame_of
 from gptm.corpus.metadata import as_frame, column, level_names, numbers
@@ -143,6 +144,7 @@ def make_folds(
     """Folds at random, with groups kept together, or in the order of time."""
     _check_one_order(groups, by_time)
     check_folds(cv, data)
+    check_seed("random_state", random_state)
     if groups is not None:
         split = group_folds(cv, data, read_groups("groups", groups, data))
     elif by_time is not None:
@@ -157,6 +159,7 @@ def make_split(
 ) -> list[Fold]:
     """One split into documents to fit to and documents to score, in the same ways."""
     _check_one_order(groups, by_time)
+    check_seed("random_state", random_state)
     if groups is not None:
         split = group_split(share, data, read_groups("groups", groups, data), random_state)
         return checked_folds([split], data.n)
