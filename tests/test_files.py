@@ -1869,3 +1869,17 @@ def test_counts_in_json_lines_go_to_blocks(tmp_path):
     whole = files.read(path).corpus
     assert list(blocks.vocabulary) == list(whole.vocabulary)
     assert (blocks.whole_block(0).counts != whole.counts).nnz == 0
+
+
+def test_columns_of_a_survey_are_printed_in_one_line():
+    questions = [files.ColumnKind(f"q{i}", "number", "all numbers") for i in range(1, 61)]
+    columns = files.Columns([files.ColumnKind("answer", "text", "the longest strings"), *questions])
+    assert str(columns).splitlines() == [
+        "column                   kind    why",
+        "answer                   text    the longest strings",
+        "q1 ... q60 (60 columns)  number  all numbers",
+    ]
+    assert len(columns.kinds) == 61
+    assert len(str(files.Columns(questions[:30])).splitlines()) == 31  # few enough to print
+    odd = [*questions[:20], files.ColumnKind("city", "category", "names"), *questions[20:24]]
+    assert len(str(files.Columns([*odd, *questions[24:]])).splitlines()) == 4

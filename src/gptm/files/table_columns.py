@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import groupby
 from typing import Any
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm.corpus.kinds import ColumnKind
 
 _LONGEST_SHOWN = 40  # characters of a name
+_WIDE = 30  # columns of a table that is not printed in full
+_FEW = 5  # columns in a row that are printed one by one even there
 
 
 def shown(name: str) -> str:
@@ -83,9 +86,18 @@ class Columns(Sequence[ColumnKind]):
         return [asdict(column) for column in self._columns]
 
     def __str__(self) -> str:
-        rows = [("column", "kind", "why"), *((shown(c.name), c.kind, c.why) for c in self._columns)]
+        rows = [("column", "kind", "why"), *self._rows()]
         widths = [max(len(row[i]) for row in rows) for i in range(2)]
         return "\n".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows)
+
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
+        """One for each column; in wide tables one for many columns in a row of which the same is said."""
+        wide = len(self._columns) > _WIDE
+        for (kind, why), run in groupby(self._columns, lambda column: (column.kind, column.why)):
+            names = [shown(column.name) for column in run]
+            if wide and len(names) > _FEW:
+                names = [f"{names[0]} ... {names[-1]} ({len(names):,} columns)"]
+            yield from ((name, kind, why) for name in names)
 
     def __repr__(self) -> str:
         return f"Columns({', '.join(f'{column.name}: {column.kind}' for column in self._columns)})"
