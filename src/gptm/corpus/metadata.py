@@ -124,7 +124,7 @@ def column(frame: pd.DataFrame | None, name: str, wanted_by: object) -> pd.Serie
         names = ", ".join(map(repr, frame.columns)) or "none"
         raise ValueError(
             f"{wanted_by} needs the metadata column {name!r}; the columns are {names}. "
-            "Rename the column, or name another one in the kernel."
+            "Rename the column, or name another one."
         )
     values = frame[name]
     if isinstance(values, pd.DataFrame):

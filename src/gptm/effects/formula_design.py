@@ -113,12 +113,23 @@ def make_design(
         missing[also] = cluster.isna().to_numpy()
     complete = _complete(missing, n)
     kept = {name: _tidy(values[complete]) for name, values in columns.items()}
+    if any(str(term) == "1" for term in parsed):  # which one value says nothing beyond
+        _check_varies(kept)
     used = pd.DataFrame(kept, index=range(int(complete.sum())))
     spec, X = evaluate(parsed, used, text)
     dates = frozenset(name for name in names if _is_date_column(typed, name))
     design = Design(text, used, np.flatnonzero(complete), X, spec, dates)
     _check_columns(design)
     return design, None if cluster is None else cluster[complete].reset_index(drop=True)
+
+
+def _check_varies(columns: Mapping[str, pd.Series]) -> None:
+    for name, values in columns.items():
+        if len(values) > 1 and values.nunique() == 1:
+            raise InputError(
+                f"column {name!r} has the same value in all {len(values):,} documents that the formula can use, so "
+                "it explains nothing. Leave it out."
+            )
 
 
 def _is_date_column(typed: pd.DataFrame, name: str) -> bool:

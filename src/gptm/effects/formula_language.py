@@ -14,7 +14,7 @@ from formulaic.transforms import TRANSFORMS
 from formulaic.transforms.basis_spline import basis_spline
 from formulaic.utils.stateful_transforms import stateful_transform
 
-from gptm._basics.errors import ArgumentError, InputError, Message
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm.effects.formula_safety import check_terms, parse_expression, shortened
@@ -30,7 +30,11 @@ def s(x: Any, df: int | None = None, _state: dict[str, Any] = {}) -> Any:  # noq
 
     `df` is the number of columns: by default 10, or one less than there are distinct values.
     """
-    values = np.asarray(x, dtype=np.float64)
+    try:
+        values = np.asarray(x, dtype=np.float64)
+    except ValueError:
+        first = next(iter(x))
+        raise ValueError(f"s() needs numbers or dates; the values are such as {first!r}") from None
     if "inner" not in _state:
         distinct = len(np.unique(values))
         columns = min(MOST_DF, distinct - 1) if df is None else int(df)
@@ -56,6 +60,9 @@ def s(x: Any, df: int | None = None, _state: dict[str, Any] = {}) -> Any:  # noq
 
 
 _CONTEXT = {"s": s}
+_WITHOUT_TABLE = Message(
+    "Pass ", Argument("metadata", ...), ", a table with one row for each document."
+)
 # Q("column") is left to backticks, which say the same and can be looked into.
 _FUNCTIONS = frozenset(name for name in {*TRANSFORMS, *_CONTEXT} if name != "Q")
 
@@ -69,6 +76,8 @@ def parse_formula(formula: Any) -> tuple[SimpleFormula, str]:
     remedy = 'For example "~ party + s(year)": a column as it is, and one as a smooth curve.'
     if not isinstance(formula, str):
         raise ArgumentError("formula", "must be a text", formula, remedy)
+    if not formula.strip(" ~"):
+        raise ArgumentError("formula", "must name a column of the metadata", formula, remedy)
     check_terms(formula)
     try:
         parsed = Formula(formula)
@@ -95,7 +104,7 @@ def column_names(parsed: SimpleFormula, frame: pd.DataFrame) -> list[str]:
             "formula",
             f"must name columns of the metadata: {some_of(columns) or 'there are none'}",
             Message(some_of(unknown)),
-            "Put a name with spaces between backticks.",
+            "Put a name with spaces between backticks." if columns else _WITHOUT_TABLE,
         )
     twice = [name for name in columns if name in needed and columns.count(name) > 1]
     if twice:
@@ -151,6 +160,9 @@ def evaluate(
 def _plain(error: Exception) -> str:
     """A message of formulaic's in one line, without its colours."""
     text = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error))
+    text = re.sub(
+        r"^Unable to evaluate factor `(.*?)`\. \[\w+: (.*)\]$", r"\1: \2", text.strip(), flags=re.S
+    )
     return shortened(" ".join(text.split()).rstrip(".")) or type(error).__name__
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from gptm import metrics
 from gptm._basics.errors import ArgumentError, InputError
@@ -16,6 +15,7 @@ from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.corpus import Corpus
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.selection.alignment import topic_labels_of
 from gptm.tables import word_names
 from gptm.views.shown_table import table_lines
@@ -124,7 +124,7 @@ def word_intrusion(
     >>> sorted(found.key["topic"])
     [0, 1]
     """
-    check_is_fitted(model)
+    check_fitted(model)
     check_number("n_words", n_words, least=2, integer=True)
     beta = model.components_
     K, V = beta.shape
@@ -206,7 +206,7 @@ def document_intrusion(
     >>> found.sheet.shape
     (2, 5)
     """
-    check_is_fitted(model)
+    check_fitted(model)
     check_number("n_documents", n_documents, least=2, integer=True)
     check_number("length", length, least=10, integer=True)
     theta = model.doc_topics_

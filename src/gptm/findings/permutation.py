@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.progress import Progress
@@ -22,6 +21,7 @@ from gptm.findings.shuffle_checks import check_shuffles
 from gptm.findings.shuffles import Shuffles
 from gptm.kernels import Documents, Kernel, Scaled, Sum, resolve_kernel
 from gptm.model import CTM, GPTM
+from gptm.model.checked_model import check_fitted, check_trained_on
 from gptm.selection.alignment import best_pairs, overlaps, topic_labels_of
 from gptm.selection.folds import Data, read_data
 from gptm.selection.named_models import prepare
@@ -202,13 +202,14 @@ def permutation_test(
     >>> bool(other.p_value > 0.05)
     True
     """
-    check_is_fitted(model)
+    check_fitted(model)
     check_truth("refit", refit)
     check_number("random_state", random_state, least=0, integer=True)
     n = (N_REFITS if refit else N_HELD) if n is None else n
     check_number("n", n, least=1, most=MOST, integer=True)
     read_counts(model.fitted_.expects(type(model).__name__), corpus)  # which checks the words
     data = read_data(corpus, metadata, y)
+    check_trained_on(model, data.n)
     prepared = prepare({"model": clone(model)}, data, _seed(model, random_state), split=False)[
         "model"
     ]

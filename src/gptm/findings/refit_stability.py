@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
 from gptm._basics.validation import check_level, check_number, is_real
 from gptm.corpus.counts import columns_of, read_counts
@@ -22,6 +21,7 @@ from gptm.findings.stability_runs import (
 )
 from gptm.findings.term_effects import effects_at, settings_of
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted, check_trained_on
 from gptm.selection.alignment import overlaps, topic_labels_of
 from gptm.selection.folds import read_data
 from gptm.selection.named_models import prepare
@@ -124,13 +124,14 @@ def stability(
     >>> found.effects["same_sign"].tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    check_is_fitted(model)
+    check_fitted(model)
     check_level(level)
     check_number("random_state", random_state, least=0, integer=True)
     if not (is_real(threshold) and 0.0 <= threshold <= 1.0):
         raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
     read_counts(model.fitted_.expects(type(model).__name__), corpus)  # which checks the words
     data = read_data(corpus, metadata, y)
+    check_trained_on(model, data.n)
     fitted = model.fitted_
     K = fitted.K if fitted.origin is None else fitted.origin.fitted.K
     own_seed = (
@@ -150,6 +151,12 @@ def stability(
     prepared = prepare({"model": clone(model)}, data, int(own_seed), split=resamples > 0)["model"]
     data = data.with_kinds_of(set(columns_of(prepared.kernel) or ()))
     blocks = None if groups is None else read_groups("groups", groups, data)
+    if blocks is not None and resamples and blocks.max() == 0:
+        raise ArgumentError(
+            "groups",
+            "must have at least two values: a resample of one group is the corpus itself",
+            Message("one"),
+        )
     reference = Reference(np.ascontiguousarray(model.components_), settings_of(model))
     own_effects = effects_at(model, reference.terms)
     asked = (

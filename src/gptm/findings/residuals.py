@@ -11,13 +11,13 @@ import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 from scipy.stats import chi2
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.progress import Progress
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.corpus.counts import frame_of, read_counts
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.selection.folds import Data, read_data
 from gptm.selection.named_models import prepare
 from gptm.selection.refits import Refit, fitted_to, key_of_refit, label_of, without_warnings
@@ -148,7 +148,7 @@ def check_residuals(
     >>> [round(gptm.check_residuals(model, X).dispersion) for model in (right, wrong)]
     [1, 6]
     """
-    check_is_fitted(model)
+    check_fitted(model)
     check_number("tol", tol, least=0.0)
     check_number("simulations", simulations, least=0, integer=True)
     check_number("random_state", random_state, least=0, integer=True)

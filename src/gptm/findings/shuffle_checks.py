@@ -45,12 +45,16 @@ def _check_shared(name: str, values: list[str], shuffles: Shuffles) -> None:
 
 def _check_varies(columns: dict[str, list[str]], shuffles: Shuffles) -> None:
     """An error if documents that exchange their values all have the same ones: rounding would decide then."""
+    names = ", ".join(map(repr, columns))
+    if len(set(zip(*columns.values(), strict=True))) == 1:
+        raise InputError(
+            f"shuffles change nothing: {names} has the same value in all documents. Test a column that varies."
+        )
     of_block: dict[int, tuple[str, ...]] = {}
     for document, block in zip(shuffles.first, shuffles.block, strict=True):
         values = tuple(cells[document] for cells in columns.values())
         if of_block.setdefault(int(block), values) != values:
             return
-    names = ", ".join(map(repr, columns))
     raise InputError(
         f"shuffles change nothing: {names} has the same value in all documents that may exchange it. Choose other "
         "blocks with ",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gptm.findings.term_effects import TermSettings
 from gptm.selection.resumable import Row
 from gptm.views.frame_view import frame_card
 from gptm.views.shown_table import table_lines
+from gptm.views.text_lines import WIDTH
 
 _KINDS = {SEED: "back_seeds", TOPICS: "back_topics", RESAMPLE: "back_resamples"}
 _WORDS, _CLEAREST = "words", "clearest effect"  # columns of texts in what is printed
@@ -199,7 +201,8 @@ class Stability:
         kinds = [run.kind for run in self.runs_done]
         numbers = [(kinds.count(kind), name) for kind, name in counts if kind in kinds]
         parts = [f"{n} {name if n > 1 else _single(name)}" for n, name in numbers]
-        return f"{len(self.topics)} topics in {len(self.rows)} refits: {', '.join(parts)}"
+        refits = "1 refit" if len(self.rows) == 1 else f"{len(self.rows)} refits"
+        return f"{len(self.topics)} topics in {refits}: {', '.join(parts)}"
 
     @property
     def conclusion(self) -> str:
@@ -246,7 +249,7 @@ class Stability:
         if effects:
             tables.insert(1, ["effects, in percentage points of the share:"])
         above = [self.title, *([self.note] if self.note else [])]
-        return "\n".join([*above, *chain.from_iterable(tables), self.conclusion])
+        return "\n".join([*above, *chain.from_iterable(tables), *wrap(self.conclusion, WIDTH)])
 
     def _repr_html_(self) -> str:
         return frame_card(self.title, self.printed(), [self.note, self.conclusion])

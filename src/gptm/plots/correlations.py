@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.plots.canvas import COLORS, SMALL, new_axes, topic_labels
 
 TOGETHER: dict[str, Any] = {"color": COLORS[0], "ls": "-"}
@@ -60,7 +60,7 @@ def plot_topic_correlations(
     >>> sorted(text.get_text() for text in ax.texts)
     ['coffee', 'tea']
     """
-    check_is_fitted(model)
+    check_fitted(model)
     check_number("threshold", threshold, least=0.0)
     graph = model.topic_graph(-1.0, of=of, n_words=n_words, feature_names=feature_names)
     ax = new_axes(ax, (7.0, 5.4))

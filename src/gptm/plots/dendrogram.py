@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from gptm._basics.errors import InputError
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.plots.canvas import COLORS, SMALL, new_axes, tidy, topic_labels
 from gptm.surgery.hierarchy import topic_linkage
 
@@ -43,7 +42,7 @@ def plot_hierarchy(
     >>> sorted(label.get_text() for label in ax.get_yticklabels())
     ['coffee', 'tea']
     """
-    check_is_fitted(model)
+    check_fitted(model)
     K = model.fitted_.K
     if K < 2:
         raise InputError("a tree of topics needs two topics or more; this model has one.")

@@ -5,7 +5,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice
@@ -14,6 +13,7 @@ from gptm.corpus.kinds import base_kind, kinds_of
 from gptm.corpus.metadata import as_frame, column, level_names, numbers
 from gptm.corpus.typed_columns import typed_frame
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.plots.canvas import (
     COLOR_MAP,
     COLORS,
@@ -82,7 +82,7 @@ def plot_documents(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
-    check_is_fitted(model)
+    check_fitted(model)
     labels = topic_labels(model, 2, feature_names)
     coloring = _read_colors(model, color, metadata, labels)
     places, shares, directions = _principal_plane(_positions(model, of))

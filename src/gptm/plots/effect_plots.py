@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.errors import ArgumentError
 from gptm._basics.validation import check_choice, check_number
 from gptm.kernels import Sum
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.plots.canvas import topic_labels
 from gptm.plots.curves import draw_curves
 from gptm.plots.effect_pictures import (
@@ -161,7 +161,7 @@ def plot_effects(
 
 def check_terms(model: GPTM) -> list[str]:
     """The names of the terms of a fitted model's kernel."""
-    check_is_fitted(model)
+    check_fitted(model)
     terms = [str(term) for term in getattr(model, "terms_", ())]
     if not terms:
         raise ValueError(

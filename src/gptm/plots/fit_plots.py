@@ -4,9 +4,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.plots.canvas import COLORS, SMALL, as_percent, new_axes, new_panels, tidy
 
 
@@ -31,7 +31,7 @@ def plot_bound(model: GPTM, *, ax: Any = None) -> Any:
     >>> len(ax.lines[0].get_xdata()) == model.n_iter_
     True
     """
-    check_is_fitted(model)
+    check_fitted(model)
     ax = new_axes(ax, (6.4, 3.8))
     n_words = float(model.doc_lengths_.sum())
     bound = np.asarray(model.bound_) / (n_words if n_words > 0 else 1.0)

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.corpus.metadata import as_frame, read_points
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 
 PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
 _EPOCH = pd.Timestamp("1970-01-01")
@@ -68,7 +68,10 @@ def topics_over_time(
     >>> table[["topic", "date", "documents"]].to_numpy().tolist()
     [[0.0, 2002.25, 20.0], [0.0, 2006.75, 20.0], [1.0, 2002.25, 20.0], [1.0, 2006.75, 20.0]]
     """
-    check_is_fitted(model)
+    check_fitted(model)
+    if isinstance(dates, str):
+        expected = "must be the dates themselves, one for each training document"
+        raise ArgumentError("dates", expected, dates, f"For example corpus.metadata[{dates!r}].")
     n, dates = len(model.doc_lengths_), dates if hasattr(dates, "__len__") else list(dates)
     if len(dates) != n:
         raise ArgumentError(
@@ -80,6 +83,7 @@ def topics_over_time(
     frame = as_frame({_NAME: dates}, n)
     points, is_date = read_points(frame, [_NAME], "topics_over_time")
     values, dated = points[:, 0], bool(is_date[0])
+    _check_dates(values, curve=bins is None)
     options: dict[str, Any] = {"topic": topic, "level": level}
     if bins is None:
         if df is not None:
@@ -88,12 +92,22 @@ def topics_over_time(
         column = pd.Series(_as_dates(values) if dated else values)
         effects = model.estimate_effects(curve, {_NAME: column}, **options)
         return effects.predict(_NAME, n_points=n_points)
+    if df is not None:
+        raise ArgumentError("df", "is for a curve, which bins do not have", df, "Leave it out.")
     labels, places = _binned(values, bins, dated)
     effects = model.estimate_effects(f"~ 0 + {_NAME}", {_NAME: labels}, **options)
     table = effects.predict(_NAME)
     table["documents"] = table[_NAME].map(labels.value_counts()).astype(int)
     table[_NAME] = table[_NAME].map(places)
     return table
+
+
+def _check_dates(values: Array, *, curve: bool) -> None:
+    n = len(np.unique(values[~np.isnan(values)]))
+    if n == 0:
+        raise ArgumentError("dates", "must be known for some documents", Message("none"))
+    if curve and n == 1:
+        raise ArgumentError("dates", "must have two different values for a curve", Message("one"))
 
 
 def _as_dates(days: Array) -> pd.Series:

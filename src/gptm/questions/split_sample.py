@@ -1,5 +1,6 @@
 """Effects of a treatment on the topics of documents that the topics were not learnt from."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from gptm._basics.validation import check_choice, check_level, check_seed, is_re
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import level_names
 from gptm.effects.estimated_effects import EstimatedEffects
-from gptm.effects.formula_language import formula_columns
+from gptm.effects.formula_design import make_design
 from gptm.model import GPTM
 
 _FEWEST = 2  # documents on either side
@@ -122,7 +123,9 @@ def _check_before_the_fit(
     """Mistakes that would otherwise show after it."""
     check_level(level)
     check_choice("errors", errors, ("robust", "classical"))
-    formula_columns(formula, corpus.metadata)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the estimation says it of the documents that it uses
+        make_design(formula, corpus.metadata, n=len(corpus))
     asked = topic if isinstance(topic, Sequence) and not isinstance(topic, str) else [topic]
     numbers = [one for one in asked if is_real(one)]  # names may come from seed words
     if any(not -1 < one < model.n_components for one in numbers):

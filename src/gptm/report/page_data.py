@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.cluster.hierarchy import leaves_list
-from sklearn.utils.validation import check_is_fitted
 
 from gptm import metrics, tables
 from gptm._basics.errors import InputError
@@ -16,6 +15,7 @@ from gptm._basics.types import Array
 from gptm._basics.version import VERSION
 from gptm.corpus import BlockCorpus
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.report.json_values import clean_text, counted, fixed, rounded
 from gptm.report.kernel_words import kernel_code, kernel_sentences
 from gptm.report.layout import graph_layout
@@ -69,7 +69,7 @@ def report_data(
     >>> data["overview"]["n_documents"], sorted(topic["words"][0] for topic in data["topics"])
     (40, ['coffee', 'tea'])
     """
-    check_is_fitted(model)
+    check_fitted(model)
     say = Progress(verbose).say
     say("topics and their documents")
     theta = model.doc_topics_

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.errors import ArgumentError, InputError
 from gptm._basics.types import Array
 from gptm._basics.validation import is_real
 from gptm.fitted import Fitted
 from gptm.model import GPTM
+from gptm.model.checked_model import check_fitted
 from gptm.tables import shown_words, topic_shares
 from gptm.views.shown_table import ShownTable
 
@@ -107,8 +107,8 @@ def align(a: GPTM, b: GPTM, *, threshold: float = 0.4) -> Alignment:
     >>> align(a, b).pairs == {0: 1, 1: 0}
     True
     """
-    for model in (a, b):
-        check_is_fitted(model)
+    for name, model in (("a", a), ("b", b)):
+        check_fitted(model, name)
     if not (is_real(threshold) and 0.0 <= threshold <= 1.0):
         raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
     first, second = a.fitted_, b.fitted_

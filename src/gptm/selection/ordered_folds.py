@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold, GroupShuffleSplit, ShuffleSplit
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
-from gptm._basics.validation import check_seed
+from gptm._basics.validation import check_seed, is_real
 from gptm._basics.warnings import warn
 from gptm.corpus.counts import frame_of
 from gptm.corpus.metadata import as_frame, column, level_names, numbers
@@ -50,7 +50,7 @@ def read_groups(name: str, given: Any, data: Data) -> np.ndarray:
 
 def group_folds(cv: Any, data: Data, groups: np.ndarray) -> list[Fold]:
     """Folds in which each group is held out as a whole; those of a number have about as many documents each."""
-    n_groups = int(groups.max()) + 1
+    n_groups = _several(groups)
     if isinstance(cv, int | np.integer):
         if n_groups < cv:
             raise ArgumentError("cv", f"must be at most the number of groups, {n_groups}", cv)
@@ -65,8 +65,22 @@ def group_folds(cv: Any, data: Data, groups: np.ndarray) -> list[Fold]:
     return list(cv.split(np.zeros((data.n, 1)), data.y, groups))
 
 
+def _several(groups: np.ndarray) -> int:
+    """The number of groups, or an error for a single one."""
+    n_groups = int(groups.max()) + 1
+    if n_groups < 2:
+        raise ArgumentError(
+            "groups",
+            "must have at least two values, one to fit to and one to score",
+            Message("one"),
+            "Use another column, or none.",
+        )
+    return n_groups
+
+
 def group_split(share: float | int, data: Data, groups: np.ndarray, random_state: Any) -> Fold:
     """One split that holds out whole groups: a share of the groups, or a number of them."""
+    _several(groups)
     splitter = GroupShuffleSplit(1, test_size=share, random_state=random_state)
     train, test = next(splitter.split(np.zeros((data.n, 1)), data.y, groups))
     return train, test
@@ -80,12 +94,17 @@ def time_folds(cv: Any, times: Array) -> list[Fold]:
     if not isinstance(cv, int | np.integer):
         raise ArgumentError("cv", "must be a number of folds where time decides", cv)
     values, counts = np.unique(times[~np.isnan(times)], return_counts=True)
+    few = (
+        "Use another column."
+        if len(values) < 3
+        else Message("Use fewer folds: ", Argument("cv", len(values) - 1), ".")
+    )
     if len(values) <= cv:
         raise ArgumentError(
             "by_time",
             f"must have at least {cv + 1} different values for {cv} folds",
             Message(f"{len(values)}"),
-            Message("Use fewer folds: ", Argument("cv", max(len(values) - 1, 1)), "."),
+            few,
         )
     starts = [*(values[i] for i in _cuts(counts, int(cv) + 1)), np.inf]
     return [
@@ -160,6 +179,8 @@ def make_split(
     """One split into documents to fit to and documents to score, in the same ways."""
     _check_one_order(groups, by_time)
     check_seed("random_state", random_state)
+    if by_time is None:
+        _check_share(share, data.n if groups is None else None)
     if groups is not None:
         split = group_split(share, data, read_groups("groups", groups, data), random_state)
         return checked_folds([split], data.n)
@@ -167,6 +188,16 @@ def make_split(
         return checked_folds([time_split(share, read_times(by_time, data))], data.n)
     splitter = ShuffleSplit(1, test_size=share, random_state=random_state)
     return checked_folds(random_folds(splitter, data, random_state), data.n)
+
+
+def _check_share(share: Any, n: int | None) -> None:
+    """A share to hold out, or a number; of n documents, or of groups, which nobody counted yet."""
+    most = np.inf if n is None else n - 1
+    whole = isinstance(share, int | np.integer) and not isinstance(share, bool)
+    if not (1 <= share <= most if whole else is_real(share) and 0 < share < 1):
+        limit = "" if n is None else f" from 1 to {n - 1:,}"
+        expected = f"must be a share between 0 and 1, such as 0.2, or a number{limit}, to hold out"
+        raise ArgumentError("test", expected, share)
 
 
 def _check_one_order(groups: Any, by_time: Any) -> None:

@@ -29,7 +29,10 @@ def names_by(
     names = names_of(fitted)
     for topic in range(fitted.K):
         texts = typical_texts(fitted, topic, n_documents, corpus)
-        names[topic] = checked_name(function(words[topic], texts)) or names[topic]
+        name = function(words[topic], texts)
+        if not (name is None or isinstance(name, str)):
+            raise ArgumentError("function", "must return a text, or None for no name", name)
+        names[topic] = checked_name(name) or names[topic]
     return dict(enumerate(_numbered(names)))
 
 
