@@ -1253,6 +1253,7 @@ def test_permutation_test(quick, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = ok("permutation-test", quick, "--term", "source", "-n", 49)
     assert "source: p = 0.02, 49 shuffles of the column" in result.stderr
+    assert "90 % of the shuffled ones are from" in result.stderr
     data = json.loads(ok("permutation-test", quick, "-n", 49, "--json").stdout)
     assert data["p_value"] == 0.02
     assert [row["topic"] for row in data["topics"]] == [0, 1]
@@ -1297,7 +1298,9 @@ def test_intrusion_and_its_scores(quick, of, tmp_path):
     result = ok("score-intrusion", key, tmp_path / "ann.csv", tmp_path / "bob.csv")
     assert "answers found the intruder" in result.stderr
     assert "2 coders" in result.stderr
-    data = json.loads(ok("score-intrusion", key, tmp_path / "ann.csv", "--json").stdout)
+    alone = ok("score-intrusion", key, tmp_path / "ann.csv", "--json")
+    assert len(alone.stderr.splitlines()) == 2  # an empty line and what came out
+    data = json.loads(alone.stdout)
     assert data["precision"] == 1.0
 
 

@@ -202,11 +202,10 @@ def permutation_test(
             verbose=True,
             checkpoint=(checkpoint or _refits_of(model)) if refit else None,
         )
-    first, second = repr(found).splitlines()[:2]
     text = found.table.astype(object).where(found.table.notna(), "").map(_short)
     data = {"term": found.term, "p_value": found.p_value, "statistic": found.statistic}
     _show(session, found.table, text, output, data | {"topics": found.table})
-    session.say(f"\n{first}\n{second}")
+    session.say("\n" + "\n".join(filter(None, [found.title, found.note, found.conclusion])))
     return OK if found.complete else INTERRUPTED
 
 
@@ -347,8 +346,7 @@ def score_intrusion(
     }
     table = found.table.reset_index()
     _show(session, table, table.map(_short), output, data)
-    said = [line for line in repr(found).splitlines()[:3] if not line.lstrip().startswith("words")]
-    session.say("\n" + "\n".join(said))
+    session.say("\n" + "\n".join([found.title, *found.notes]))
 
 
 def _short(cell: Any) -> str:
