@@ -13,7 +13,7 @@ from scipy.special import expit, softmax
 from gptm import _hot
 from gptm._hot import document_mode, mode_approach, panel_factors, panels, point_summaries
 from gptm.inference.em.document_step import Prior
-from gptm.prediction.theta import sobol_normals, theta_by_points, weighted_points
+from gptm.prediction.theta import _desk, sobol_normals, theta_by_points, weighted_points
 
 FORMS = ("compiled", "python")
 
@@ -315,6 +315,18 @@ def test_bits_do_not_depend_on_threads_or_other_documents():
     assert np.array_equal(whole.effective[:2], few.effective)
     assert np.array_equal(whole.quantiles[:, :2], few.quantiles)
     assert np.array_equal(whole.theta, theta_by_points(*documents, n_points=64, n_jobs=2))
+
+
+def test_memory_is_kept_for_single_documents():
+    """Of calls with few words and topics; what an earlier, longer document left there changes nothing."""
+    documents = draw(5, n=40)
+    alone = [documents.take(slice(d, d + 1)).run() for d in range(40)]
+    for d, one_by_one in enumerate(alone):
+        for a, b in zip(one_by_one[:4], documents.run()[:4], strict=True):
+            assert np.array_equal(a[0], b[d])
+    assert _desk(20, 30, 64) is _desk(20, 40, 64)
+    assert _desk(20, 10_000, 64) is not _desk(20, 10_000, 64)
+    assert _desk(300, 30, 64) is not _desk(300, 30, 64)
 
 
 def test_precision_of_each_document():
