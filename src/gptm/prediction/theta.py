@@ -25,6 +25,7 @@ from gptm.inference.em.document_step import Prior
 _INSIDE = 5e-5  # of the unit interval: what Sobol's points keep from its ends
 _FAR = -1e300  # log weight of points that pad the others
 _SMALL = 2**15  # topics times topics, words or points: so few need at most two MB
+_APART = 40  # words
 _NO_GROUPS = np.empty(0, dtype=np.int64)
 
 
@@ -139,7 +140,8 @@ _kept_desk = lru_cache(maxsize=4)(_Desk)
 
 def _desk(K: int, longest: int, n_points: int) -> _Desk:
     """Memory for one call; where it is little, it is kept for the next calls, of single documents perhaps."""
-    room = max(64, 1 << longest.bit_length())
+    # Panels as far apart as a power of two would share their places in the first cache.
+    room = max(64, 1 << longest.bit_length()) + _APART
     if K * max(K, room, n_points) <= _SMALL:
         return _kept_desk(K, room, n_points)
     return _Desk(K, longest, n_points)
