@@ -828,7 +828,7 @@ def test_a_kernel_of_nothing_has_no_effects():
 
 
 def test_the_start_takes_as_many_tokens_as_distinct_words_need():
-    docs, _ = lda._tokens(csr_matrix(np.full((30, 30), 1e6)))
+    docs, _ = lda.tokens_of(csr_matrix(np.full((30, 30), 1e6)))
     assert len(docs) <= 1.01 * lda.ENOUGH
     X = csr_matrix(counts())
-    assert len(lda._tokens(X)[0]) == X.sum()
+    assert len(lda.tokens_of(X)[0]) == X.sum()
