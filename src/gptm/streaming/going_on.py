@@ -11,11 +11,14 @@ from gptm.inference.problem import FitProblem
 from gptm.kernels import Documents
 from gptm.streaming.born_topics import with_births
 from gptm.streaming.fitted_so_far import NewDocuments, known_before
-from gptm.streaming.one_update import BIRTH_SWEEPS, SWEEPS, Known, Making, Updated, run_update
+from gptm.streaming.mean_topics import MeanTopics, topics_of, with_draws
+from gptm.streaming.one_update import BIRTH_SWEEPS, Known, Making, Updated, run_update
 from gptm.streaming.staying_documents import staying
 
-ROOM = 200_000  # tokens of the documents in memory,
-ROOMS = (500, 10_000)  # but not fewer or more documents than that
+SWEEPS = 16  # of an update at least,
+WHOLE = 200  # and where all documents are new
+ROOM = 1_000_000  # tokens of the documents in memory,
+ROOMS = (500, 20_000)  # but not fewer or more documents than that
 GROWTH = 2.0  # how many times as many documents there are when topics are found again
 ENOUGH = 0.75  # of the room: when topics are found in so many documents, they are found for good
 Refit = Callable[[FitProblem, Fitted], Fitted]
@@ -43,13 +46,17 @@ def go_on(
     started = stream.started if _may_find_again(fitted, stream, n_new) else 0
     if started and _find_again(started, known.counts.shape[0], n_new_documents, room):
         updated, started = _found_again(known, making, refit, fitted), known.counts.shape[0]
+        topics = topics_of(updated.fitted)
     else:
         n_past = 0.0 if known.past is None else known.past.n
         stays = staying(
             known.n_old, n_new_documents, n_past, room, known.columns, fitted.kinds, rng
         )
-        length = sweeps or (BIRTH_SWEEPS if n_new else SWEEPS)
+        length = sweeps or max(sweeps_for(known.share_before), BIRTH_SWEEPS if n_new else 0)
         updated = run_update(known, stays, making, int(rng.integers(2**31)), length)
+        before = MeanTopics(fitted.beta_T, stream.draws)
+        topics = with_draws(before, known.share_before, topics_of(updated.fitted))
+        updated = updated._replace(fitted=replace(updated.fitted, components=topics.beta_T.T))
         known = _only(known, stays)
     whole = updated.fitted.whole
     return replace(
@@ -61,6 +68,7 @@ def go_on(
             documents=documents,
             tokens=tokens,
             started=started if updated.past is None else 0,
+            draws=topics.draws,
             tau=updated.urn.tau,
             base=updated.urn.base,
             even=updated.urn.even,
@@ -79,9 +87,18 @@ def room_for(tokens: int, documents: int) -> int:
     """Number of documents that are kept in memory, by their mean length so far.
 
     >>> room_for(8_000, 100), room_for(100, 100), room_for(600_000, 100)
-    (2500, 10000, 500)
+    (12500, 20000, 500)
     """
     return int(np.clip(round(ROOM * documents / max(tokens, 1)), *ROOMS))
+
+
+def sweeps_for(share_before: float) -> int:
+    """Length of an update: longer the more of all documents are new.
+
+    >>> sweeps_for(0.5), sweeps_for(0.9), sweeps_for(0.99)
+    (100, 20, 16)
+    """
+    return max(SWEEPS, round(WHOLE * (1.0 - share_before)))
 
 
 def _find_again(started: int, n: int, n_batch: int, room: int) -> bool:
