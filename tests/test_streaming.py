@@ -33,6 +33,7 @@ def little_room(monkeypatch):
     """Room for few documents, so that small corpora have a past; short chains."""
     monkeypatch.setattr(going_on, "ROOMS", (40, 40))
     monkeypatch.setattr(going_on, "WHOLE", 16)
+    monkeypatch.setattr(going_on, "KERNEL_SWEEPS", 16)
 
 
 def texts(n, groups, rng):

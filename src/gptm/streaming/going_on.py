@@ -15,8 +15,9 @@ from gptm.streaming.mean_topics import MeanTopics, topics_of, with_draws
 from gptm.streaming.one_update import BIRTH_SWEEPS, Known, Making, Updated, run_update
 from gptm.streaming.staying_documents import staying
 
-SWEEPS = 16  # of an update at least,
-WHOLE = 200  # and where all documents are new
+SWEEPS = 16  # of an update at least, of which the second half counts;
+KERNEL_SWEEPS = 30  # with a kernel, since bands of its effects are of these draws alone;
+WHOLE = 200  # where all documents are new
 ROOM = 1_000_000  # tokens of the documents in memory,
 ROOMS = (500, 20_000)  # but not fewer or more documents than that
 GROWTH = 2.0  # how many times as many documents there are when topics are found again
@@ -52,7 +53,8 @@ def go_on(
         stays = staying(
             known.n_old, n_new_documents, n_past, room, known.columns, fitted.kinds, rng
         )
-        length = sweeps or max(sweeps_for(known.share_before), BIRTH_SWEEPS if n_new else 0)
+        least = BIRTH_SWEEPS if n_new else SWEEPS if fitted.kernel is None else KERNEL_SWEEPS
+        length = sweeps or sweeps_for(known.share_before, least)
         updated = run_update(known, stays, making, int(rng.integers(2**31)), length)
         before = MeanTopics(fitted.beta_T, stream.draws)
         topics = with_draws(before, known.share_before, topics_of(updated.fitted))
@@ -92,13 +94,13 @@ def room_for(tokens: int, documents: int) -> int:
     return int(np.clip(round(ROOM * documents / max(tokens, 1)), *ROOMS))
 
 
-def sweeps_for(share_before: float) -> int:
+def sweeps_for(share_before: float, least: int) -> int:
     """Length of an update: longer the more of all documents are new.
 
-    >>> sweeps_for(0.5), sweeps_for(0.9), sweeps_for(0.99)
+    >>> sweeps_for(0.5, 16), sweeps_for(0.9, 16), sweeps_for(0.99, 16)
     (100, 20, 16)
     """
-    return max(SWEEPS, round(WHOLE * (1.0 - share_before)))
+    return max(least, round(WHOLE * (1.0 - share_before)))
 
 
 def _find_again(started: int, n: int, n_batch: int, room: int) -> bool:

@@ -6,8 +6,6 @@ as good as its own while they saw nearly as many documents.
 
 from typing import NamedTuple
 
-import numpy as np
-
 from gptm._basics.types import Array
 from gptm.fitted import Fitted
 
@@ -31,6 +29,7 @@ def with_draws(before: MeanTopics, share: float, own: MeanTopics) -> MeanTopics:
 
     The update may know more words than those, and these keep the probabilities that it gives them.
 
+    >>> import numpy as np
     >>> earlier = MeanTopics(np.array([[0.75], [0.25]]), 10.0)
     >>> mean = with_draws(earlier, 1.0, MeanTopics(np.array([[0.2], [0.2], [0.6]]), 10.0))
     >>> mean.beta_T.round(2).tolist(), mean.draws
