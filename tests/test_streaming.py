@@ -255,6 +255,20 @@ def test_an_update_is_longer_the_more_documents_are_new(n_new, expected):
     assert sweeps == list(range(1, expected + 1))
 
 
+def test_a_stream_that_forgets_finds_its_topics_again_when_half_of_it_is_new():
+    X = np.random.default_rng(0).poisson(1.0, (200, 8))
+    model, found = CTM(2, random_state=0, max_iter=16), []
+    for number, rows in enumerate(np.split(np.arange(200), 20)):
+        model.partial_fit(X[rows], decay=0.8 if number else 1.0)
+        started = model.fitted_.stream.started
+        if started == len(model.fitted_.lam):
+            found.append(number)
+    # There are about 50 documents in memory at the end, too few to double.
+    assert len(model.fitted_.lam) < 80
+    assert max(np.diff(found)) <= 4
+    assert found[-1] >= 16
+
+
 # The model
 
 
@@ -345,7 +359,7 @@ def test_decay_forgets(little_room):
     model = streamed(CTM(2, random_state=0), 5, rng, decay=0.5)
     past = model.fitted_.stream.past
     assert len(model.fitted_.lam) + (0.0 if past is None else past.n) < 60
-    assert model.fitted_.n_documents == 100
+    assert model.fitted_.stream.documents == 100
     gone = streamed(CTM(2, random_state=0), 2, rng)
     only = csr_matrix(np.eye(10)[[0, 1, 2]].repeat(20, 0))
     gone.partial_fit(Corpus(only, TEA + COFFEE), decay=0.0)

@@ -44,7 +44,7 @@ def go_on(
     documents = stream.documents + n_new_documents
     tokens = stream.tokens + round(float(batch.counts.sum()))
     room = documents if fitted.bound.structure.graphs else room_for(tokens, documents)
-    started = stream.started if _may_find_again(fitted, stream, n_new) else 0
+    started = remembered(stream.started, decay) if _may_find_again(fitted, stream, n_new) else 0
     if started and _find_again(started, known.counts.shape[0], n_new_documents, room):
         updated, started = _found_again(known, making, refit, fitted), known.counts.shape[0]
         topics = topics_of(updated.fitted)
@@ -92,6 +92,17 @@ def room_for(tokens: int, documents: int) -> int:
     (12500, 20000, 500)
     """
     return int(np.clip(round(ROOM * documents / max(tokens, 1)), *ROOMS))
+
+
+def remembered(started: int, decay: float) -> int:
+    """How many of the documents in which topics were found still count; at least one, as 0 means that topics stay.
+
+    So topics are found again when half of what a model that forgets remembers came after them.
+
+    >>> remembered(100, 0.9), remembered(100, 0.0), remembered(0, 0.9)
+    (90, 1, 0)
+    """
+    return max(int(started * decay), min(started, 1))
 
 
 def sweeps_for(share_before: float, least: int) -> int:
