@@ -190,6 +190,7 @@ def test_number_of_topics_is_checked(model, value):
         ("tol", np.nan, ["number"]),
         ("doc_tol", -1.0, ["at least 0"]),
         ("smoothing", -0.1, ["at least 0"]),
+        ("smoothing", 1e155, ["at most 1e+12"]),
         ("smoothing", "some", ["number"]),
         ("topic_covariance", "diagonal", ["'full'", "'identity'"]),
         ("init", "lda", ["'gibbs'", "'spectral'", "'random'"]),
