@@ -21,12 +21,13 @@ from gptm.kernels import BoundKernel, Kernel
 from gptm.prediction.proportions import Effort
 
 
+MOST_SMOOTHING = 1e12  # pseudo-counts of a word; beyond, all topics are the same
+
+
 class Estimator(Protocol):
     """An object with parameters in the manner of scikit-learn."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-
-MOST_SMOOTHING = 1e12  # pseudo-counts of a word; beyond, all topics are the same
 
 
 @dataclass(frozen=True, eq=False)
