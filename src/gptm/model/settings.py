@@ -20,7 +20,6 @@ from gptm.inference.problem import FitProblem
 from gptm.kernels import BoundKernel, Kernel
 from gptm.prediction.proportions import Effort
 
-
 MOST_SMOOTHING = 1e12  # pseudo-counts of a word; beyond, all topics are the same
 
 
