@@ -209,7 +209,7 @@ NO_ARGUMENT = {  # options that stand for no argument of the library, or for one
     *("--by", "--words", "--to", "--no-text", "--text-length", "--no-corpus", "--observed"),
     *("--effects", "--plot", "--shuffles", "--key", "--of", "--size"),
     *("--no-checkpoint", "--restart", "--overwrite", "--auto", "--name", "--by-share"),
-    *("--new", "--marginal", "--block-documents", "--documents"),
+    *("--save-model", "--save-test", "--new", "--marginal", "--block-documents", "--documents"),
 }
 ANYTHING = {"--title", "--name"}  # no value of these is wrong
 BAD = {
@@ -267,6 +267,9 @@ BAD = {
     "--size": ["1"],
     "--stop-words": ["klingon"],
     "--term": ["dat"],
+    "--test-size": ["0", "1.5"],
+    "--save-model": ["{missing}/half.gptm"],
+    "--save-test": ["{missing}/rest.csv", "rest.docx"],
     "--text": ["bdy", ","],
     "--text-length": ["0"],
     "--threshold": ["2"],
@@ -331,6 +334,8 @@ def arguments_of(command, path, model):
         return [path]
     if command == "corpus":
         return [path, "--output", "blocks"]
+    if command == "split-sample":
+        return [path, "--formula", "~ date", "--topics", 2]
     if command == "estimate":
         return [model, path, "--formula", "~ date"]
     topics = {"name": ["0=tea"], "merge": [0, 1], "drop": [0], "split": [0], "reorder": [1, 0]}

@@ -57,6 +57,7 @@ OPTIONS = {
     "stop_words": "--stop-words",
     "strict": "--strict",
     "term": "--term",
+    "test_size": "--test-size",
     "text": "--text",
     "threshold": "--threshold",
     "token_pattern": "--token-pattern",
