@@ -190,6 +190,7 @@ def test_number_of_topics_is_checked(model, value):
         ("tol", np.nan, ["number"]),
         ("doc_tol", -1.0, ["at least 0"]),
         ("smoothing", -0.1, ["at least 0"]),
+        ("smoothing", 1e155, ["at most 1e+12"]),
         ("smoothing", "some", ["number"]),
         ("topic_covariance", "diagonal", ["'full'", "'identity'"]),
         ("init", "lda", ["'gibbs'", "'spectral'", "'random'"]),
@@ -828,7 +829,7 @@ def test_a_kernel_of_nothing_has_no_effects():
 
 
 def test_the_start_takes_as_many_tokens_as_distinct_words_need():
-    docs, _ = lda._tokens(csr_matrix(np.full((30, 30), 1e6)))
+    docs, _ = lda.tokens_of(csr_matrix(np.full((30, 30), 1e6)))
     assert len(docs) <= 1.01 * lda.ENOUGH
     X = csr_matrix(counts())
-    assert len(lda._tokens(X)[0]) == X.sum()
+    assert len(lda.tokens_of(X)[0]) == X.sum()

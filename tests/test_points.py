@@ -11,9 +11,9 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit, softmax
 
 from gptm import _hot
-from gptm._hot import document_mode, panel_factors, panels, point_summaries
+from gptm._hot import document_mode, mode_approach, panel_factors, panels, point_summaries
 from gptm.inference.em.document_step import Prior
-from gptm.prediction.theta import sobol_normals, theta_by_points, weighted_points
+from gptm.prediction.theta import _desk, sobol_normals, theta_by_points, weighted_points
 
 FORMS = ("compiled", "python")
 
@@ -317,6 +317,18 @@ def test_bits_do_not_depend_on_threads_or_other_documents():
     assert np.array_equal(whole.theta, theta_by_points(*documents, n_points=64, n_jobs=2))
 
 
+def test_memory_is_kept_for_single_documents():
+    """Of calls with few words and topics; what an earlier, longer document left there changes nothing."""
+    documents = draw(5, n=40)
+    alone = [documents.take(slice(d, d + 1)).run() for d in range(40)]
+    for d, one_by_one in enumerate(alone):
+        for a, b in zip(one_by_one[:4], documents.run()[:4], strict=True):
+            assert np.array_equal(a[0], b[d])
+    assert _desk(20, 30, 64) is _desk(20, 40, 64)
+    assert _desk(20, 10_000, 64) is not _desk(20, 10_000, 64)
+    assert _desk(300, 30, 64) is not _desk(300, 30, 64)
+
+
 def test_precision_of_each_document():
     documents = draw(6)
     own = documents.prior._replace(weight=np.tile(documents.prior.weight, (6, 1)))
@@ -440,14 +452,66 @@ def test_score_is_zero_at_the_mode(form, seed):
     assert_allclose(np.triu(U)[:5, :5], wanted, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_approach_ends_near_the_mode(form, seed):
+    """Its gradient and curvature are those of dense NumPy, and what is left promises next to nothing."""
+    documents = draw(seed, K=11, n=1, length=100, sd=2.0)
+    post, scratch = Posterior(documents), _hot.PointsScratch.of(11, 40, 8)
+    words, data = documents.counts.indices, documents.counts.data
+    topics, (norms, counts) = _hot.padded_rows(documents.beta_T), scratch.words
+    length, N = document_mode.gather(words, data, topics, counts, norms, scratch.beta)
+    P = np.eye(16)
+    P[:11, :11] = post.P
+    m, eta, there = np.full((3, 16), _hot.NOWHERE)
+    m[:11] = post.m
+    there[:11] = post.m + np.random.default_rng(seed).standard_normal(11)
+    of_words = scratch.beta[:length], counts[:length], N, P
+    q, pull, slope = np.zeros((3, 16))
+    values = []
+    for start in (there[:11], post.m):
+        eta[:11] = start
+        value = form_of(mode_approach.log_posterior_and_slope, form)(
+            *of_words, m, eta, q, pull, norms[:length], slope
+        )
+        values.append(value - post.log_p(eta[:11]))
+        assert_allclose(slope[:11], post.score(eta[:11]), rtol=1e-9, atol=1e-9)
+    assert_allclose(values[0], values[1], atol=1e-9)
+    H, n = np.zeros((16, 16)), post.x @ post.phi(post.m)
+    form_of(mode_approach.likely_curvature, form)(P, slope, pull, q, N, H)
+    wanted = post.P + 0.4 * (np.diag(n) - np.outer(n, n) / N)
+    assert_allclose(np.triu(H)[:11, :11], np.triu(wanted), atol=1e-9)
+    tried = form_of(mode_approach.approach_mode, form)(
+        *of_words,
+        np.zeros(16),
+        m,
+        eta,
+        H,
+        scratch.square[3],
+        np.zeros(16),
+        norms[:length],
+        scratch.steps,
+        scratch.rows,
+    )
+    assert 0 < tried < 40
+    g = post.score(eta[:11])
+    assert g @ np.linalg.solve(post.curvature(eta[:11]), g) < 1e-5
+
+
+def test_newton_steps_few_where_the_approach_is_near():
+    """Most documents need a single factorisation of their curvature."""
+    documents = draw(11, K=12, n=40, length=60, sd=2.0)
+    _, (steps, _) = run_block(documents, "compiled")
+    assert steps < 1.5 * 40
+
+
 def run_block(documents, form, n_points=16, groups=()):
-    """`weigh_block` of all documents."""
+    """`weigh_block` of all documents, and its Newton steps and rounds."""
     n, K = documents.prior.mean.shape
     n_shares = max(groups) + 1 if groups else K
     nodes, none = sobol_normals(K, n_points), np.empty((1, n, n_shares))
     logits = np.empty((2, 0 if groups else n, K))
     out = _hot.PointsOut(*np.empty((2, n, n_shares)), *logits, np.empty(n), none)
-    form_of(_hot.weigh_block, form)(
+    work = form_of(_hot.weigh_block, form)(
         documents.counts.indptr,
         documents.counts.indices,
         documents.counts.data,
@@ -462,7 +526,7 @@ def run_block(documents, form, n_points=16, groups=()):
         out,
         _hot.PointsScratch.of(K, 40, n_points),
     )
-    return out
+    return out, work
 
 
 def test_the_loop_is_the_same_in_plain_python():
@@ -470,7 +534,8 @@ def test_the_loop_is_the_same_in_plain_python():
     empty = documents.counts.copy()
     empty.data[empty.indptr[1] : empty.indptr[2]] = 0.0
     documents = documents._replace(counts=empty)
-    for a, b in zip(run_block(documents, "compiled"), run_block(documents, "python"), strict=True):
+    compiled, python = (run_block(documents, form)[0] for form in ("compiled", "python"))
+    for a, b in zip(compiled, python, strict=True):
         assert_allclose(a, b, rtol=1e-9)
 
 

@@ -16,6 +16,7 @@ import naive
 from checks import check_gradient, check_stationary, fitted_value
 from gptm import GPTM
 from gptm import kernels as k
+from gptm.corpus import counts
 from gptm.inference.em.document_step import Prior, infer_documents, prior_start
 from gptm.inference.mean_solve import (
     diagonalise,
@@ -27,6 +28,7 @@ from gptm.inference.mean_solve import (
 )
 from gptm.kernels import Documents
 from gptm.operators import Spectral, SpectralCross
+from gptm.prediction import new_documents
 from gptm.prediction.new_documents import (
     climb,
     held_out_bounds,
@@ -104,6 +106,34 @@ def test_predicted_prior(kind, seed, singular):
     assert_allclose(prior.mean, means, rtol=1e-8, atol=1e-10)
     for d, cov in enumerate(covs):
         assert_allclose(prior_covariance(prior, d), cov, rtol=1e-8, atol=1e-10)
+
+
+def test_what_depends_on_the_fit_alone_is_computed_once(monkeypatch):
+    """Calls of single documents would spend more on it than on their own document."""
+    parameters = Fitted(kind="free").parameters
+    first = new_documents.basis_of(parameters)
+    expected = diagonalise(parameters.Sigma, parameters.B)
+    assert all(np.array_equal(a, b) for a, b in zip(first, expected, strict=True))
+    monkeypatch.setattr(new_documents, "diagonalise", None)
+    assert new_documents.basis_of(parameters) is first
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+def test_counts_as_they_should_be_are_not_checked_at_length(monkeypatch, kind):
+    model = GPTM(2, kernel=k.Identity(), inference="variational", max_iter=2, random_state=0)
+    X = csr_matrix(np.random.default_rng(0).poisson(1.0, (12, 6)).astype(kind))
+    model.fit(X)
+    wanted = model.transform(X.toarray())
+    with monkeypatch.context() as patch:
+        patch.setattr(counts, "validate_data", None)
+        assert np.array_equal(model.transform(X), wanted)
+    for bad in (-1.0, np.nan, np.inf):
+        wrong = X.astype(float)
+        wrong.data[3] = bad
+        with pytest.raises(ValueError, match=r"Negative|NaN|infinity"):
+            model.transform(wrong)
+    with pytest.raises(ValueError, match="features"):
+        model.transform(X[:, :5])
 
 
 def test_prediction_far_away_is_the_prior():

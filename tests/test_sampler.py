@@ -268,8 +268,18 @@ def test_logits_given_the_topics_of_tokens(case):
         assert p_value > 1e-3
 
 
+@pytest.mark.parametrize("case", LOGITS)
+def test_logits_where_topics_are_many(case, monkeypatch):
+    """In single precision."""
+    monkeypatch.setattr(documents, "FEW_TOPICS", 1)
+    z, _ = distances_of_logits(*LOGITS[case])
+    assert np.abs(z).max() < 4
+
+
 @pytest.mark.parametrize("case", ["two", "three"])
-def test_logits_of_a_wrong_precision(case):
+@pytest.mark.parametrize("few", [1, 200])
+def test_logits_of_a_wrong_precision(case, few, monkeypatch):
+    monkeypatch.setattr(documents, "FEW_TOPICS", few)
     z, _ = distances_of_logits(*LOGITS[case], wrong=1.3)
     assert np.abs(z).max() > 8
 
@@ -329,6 +339,28 @@ def test_topics_of_tokens(K):
     assert 0.4 < np.mean(z**2) < 2
     assert_allclose(after.fit, copies * x @ np.log(joint.sum(1)), rtol=1e-6)
     assert_allclose(after.shares, theta, rtol=1e-10)
+
+
+@pytest.mark.parametrize("K", [203, 257, 300])
+def test_topics_of_tokens_where_topics_are_many(K):
+    """Likewise, with sums of stretches of topics."""
+    rng, x = words_of(7, K)
+    copies, beta = 5000, rng.dirichlet(np.full(7, 0.4), K)
+    eta = centred(2.0 * rng.standard_normal((1, K)))
+    given = {"beta_T": padded(beta.T, np.float32), "eta": np.tile(eta, (copies, 1))}
+    problem = make_problem(np.tile(x, (copies, 1)))
+    state = make_state(problem, K, S=np.eye(K - 1), **given)
+    after = documents.draw_documents(problem, state, rng)
+    joint = softmax(eta[0]) * beta.T
+    p = joint / joint.sum(1, keepdims=True)
+    found, expected = after.counts[:, :K], copies * x[:, None] * p
+    assert_allclose(found.sum(1), copies * x)
+    assert not after.counts[:, K:].any()
+    z = ((found - expected) / np.sqrt(expected * (1 - p)))[expected > 20]
+    assert np.abs(z).max() < 4.5
+    assert 0.8 < np.mean(z**2) < 1.25
+    assert_allclose(after.fit, copies * x @ np.log(joint.sum(1)), rtol=1e-6)
+    assert_allclose(after.shares, softmax(eta[0]), rtol=1e-10)
 
 
 def test_equal_words_are_drawn_one_by_one():
@@ -896,8 +928,10 @@ def everything_of(state):
     return [*state.urn, *state[:1], *state[2:6], state.S, state.B, state.log_density, *of_parts]
 
 
+@pytest.mark.parametrize("few", [1, 200])
 @pytest.mark.parametrize("kernel", [True, False])
-def test_the_same_for_any_number_of_threads(kernel):
+def test_the_same_for_any_number_of_threads(kernel, few, monkeypatch):
+    monkeypatch.setattr(documents, "FEW_TOPICS", few)
     found = []
     for n_jobs in (1, 2):
         problem, state = larger_model(n_jobs, kernel)
@@ -909,23 +943,26 @@ def test_the_same_for_any_number_of_threads(kernel):
     assert state.sweep == 3
 
 
-def sweep_documents(cuts, key=5):
+def sweep_documents(cuts, key=5, many=False):
     """eta, tally, fits and shares after a sweep over blocks of documents between the cuts."""
     problem, state = larger_model(1)
     counts, K = problem.counts, state.K
     eta, fits, shares = state.eta.copy(), np.empty(len(state.eta)), np.zeros(K)
     tally = _hot.padded_zeros(counts.shape[1], K, dtype=np.float32)
-    scratch = _hot.SweepScratch(K)
+    P = documents.precision_of(state.S)
+    loop, scratch, how = _hot.sweep_block, _hot.SweepScratch(K), (P, 1)
+    if many:
+        loop, scratch = _hot.sweep_many_topics, _hot.ManyTopicsScratch(K)
+        how = (documents.single_precision(P),)
     for a, b in pairwise(cuts):
-        _hot.sweep_block(
+        loop(
             counts.indptr[a : b + 1],
             counts.indices,
             counts.data,
             a,
             np.uint64(key),
             np.zeros((b - a, K)),
-            documents.precision_of(state.S),
-            1,
+            *how,
             state.beta_T,
             eta[a:b],
             tally,
@@ -936,13 +973,14 @@ def sweep_documents(cuts, key=5):
     return eta, tally, fits, shares
 
 
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("cuts", [[0, 13, 700], [0, 1, 2, 300, 301, 307, 700]])
-def test_the_same_for_any_blocks(cuts):
-    whole, parts = sweep_documents([0, 700]), sweep_documents(cuts)
+def test_the_same_for_any_blocks(cuts, many):
+    whole, parts = sweep_documents([0, 700], many=many), sweep_documents(cuts, many=many)
     for a, b in zip(whole[:3], parts[:3], strict=True):
         assert np.array_equal(a, b)
     assert_allclose(whole[3], parts[3], rtol=1e-12)  # a sum, in the same order
-    other = sweep_documents([0, 700], key=6)
+    other = sweep_documents([0, 700], key=6, many=many)
     assert np.mean(whole[0] == other[0]) < 0.1  # another key, other numbers
 
 
@@ -1217,6 +1255,14 @@ def test_geweke_with_matrices_in_every_third_sweep(name, narrow_priors):
     assert max(map(abs, z.values())) < 4, z
 
 
+@pytest.mark.parametrize("name", ["no kernel", "free"])
+def test_geweke_where_topics_are_many(name, narrow_priors):
+    """Here any are."""
+    narrow_priors.setattr(documents, "FEW_TOPICS", 1)
+    z = geweke(name, 10000, narrow_priors, seed=2)
+    assert max(map(abs, z.values())) < 4, z
+
+
 # The same in blocks: three documents in memory, one in each of two blocks elsewhere
 
 
@@ -1393,6 +1439,13 @@ BROKEN = [
     ("identity", weights_not_counted),
     ("graph", logits_that_forget_the_means),
 ]
+
+
+def test_geweke_notices_where_topics_are_many(narrow_priors):
+    narrow_priors.setattr(documents, "FEW_TOPICS", 1)
+    stronger_prior_of_logits(narrow_priors)
+    z = geweke("no kernel", 5000, narrow_priors)
+    assert max(map(abs, z.values())) > 6, z
 
 
 @pytest.mark.parametrize(("name", "break_it"), BROKEN)

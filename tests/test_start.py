@@ -710,3 +710,19 @@ def test_single_threaded_blas_of_one_thread_after_another(blas):
         second.leave()
         assert set(blas_threads()) == {1}
     assert blas_threads() == blas
+
+
+def test_runs_share_their_tokens():
+    """A run changes none of them, and draws what it would with tokens of its own."""
+    counts = csr_matrix(np.random.default_rng(0).poisson(0.8, (40, 30)).astype(float))
+    tokens = gibbs.tokens_of(counts)
+    before = [values.copy() for values in tokens]
+    shared = [LdaRun(counts, 3, np.random.RandomState(s), tokens=tokens) for s in (0, 1)]
+    for seed, run in enumerate(shared):
+        alone = LdaRun(counts, 3, np.random.RandomState(seed))
+        assert run.sweep_to(5)
+        assert alone.sweep_to(5)
+        assert np.array_equal(run.start().word_topic, alone.start().word_topic)
+        assert all(np.array_equal(a, b) for a, b in zip(tokens, before, strict=True))
+        assert run._docs is tokens[0]
+        assert run._words is tokens[1]

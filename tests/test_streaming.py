@@ -14,6 +14,8 @@ from gptm.streaming import going_on
 from gptm.streaming.batch_order import batch_order
 from gptm.streaming.born_topics import unexplained_words
 from gptm.streaming.fold_in import folded_in
+from gptm.streaming.mean_topics import FADING, MeanTopics, with_draws
+from gptm.streaming.one_update import run_update
 from gptm.streaming.passing_documents import PassingDocuments, PastSums
 from gptm.streaming.past_documents import of_documents, together, weakened, with_topics, with_words
 from gptm.streaming.read_batch import columns_of_words
@@ -30,7 +32,8 @@ TEA, COFFEE, COCOA = (
 def little_room(monkeypatch):
     """Room for few documents, so that small corpora have a past; short chains."""
     monkeypatch.setattr(going_on, "ROOMS", (40, 40))
-    monkeypatch.setattr(going_on, "SWEEPS", 16)
+    monkeypatch.setattr(going_on, "WHOLE", 16)
+    monkeypatch.setattr(going_on, "KERNEL_SWEEPS", 16)
 
 
 def texts(n, groups, rng):
@@ -190,6 +193,82 @@ def test_unexplained_words_are_those_that_old_topics_do_not_expect():
     assert found[3:].sum() > 10 * found[:3].sum()
 
 
+# Topics as means over draws
+
+
+def test_topics_are_means_over_draws_that_fade_with_the_documents_that_came_since():
+    rng = np.random.default_rng(0)
+    parts = [MeanTopics(rng.dirichlet(np.ones(5), 3).T, draws) for draws in (40.0, 8.0, 20.0)]
+    seen = np.array([60.0, 80.0, 100.0])  # documents
+    mean = parts[0]
+    for i in (1, 2):
+        mean = with_draws(mean, seen[i - 1] / seen[i], parts[i])
+    weights = np.array([part.draws for part in parts]) * (seen / 100.0) ** FADING
+    by_hand = sum(w * part.beta_T for w, part in zip(weights, parts, strict=True)) / weights.sum()
+    np.testing.assert_allclose(mean.beta_T, by_hand)
+    assert mean.draws == pytest.approx(weights.sum())
+
+
+def test_words_and_topics_that_join_have_what_their_own_draws_say():
+    rng = np.random.default_rng(1)
+    before = MeanTopics(rng.dirichlet(np.ones(4), 2).T, 30.0)
+    own = MeanTopics(rng.dirichlet(np.ones(6), 2).T, 10.0)
+    mean = with_draws(before, 0.9, own)
+    np.testing.assert_allclose(mean.beta_T[4:], own.beta_T[4:])
+    np.testing.assert_allclose(mean.beta_T.sum(0), 1.0)
+    between = np.sort([before.beta_T * own.beta_T[:4].sum(0), own.beta_T[:4]], axis=0)
+    assert (between[0] <= mean.beta_T[:4]).all()
+    assert (mean.beta_T[:4] <= between[1]).all()
+    born = MeanTopics(rng.dirichlet(np.ones(6), 3).T, 10.0)
+    assert with_draws(before, 0.9, born) is born
+    assert with_draws(before, 0.0, own) is own
+
+
+def test_an_update_keeps_draws_of_topics_from_the_updates_before(little_room, monkeypatch):
+    rng = np.random.default_rng(2)
+    model = streamed(CTM(2, random_state=0), 4, rng)
+    before, share, chains = model.fitted_, 80 / 100, []
+
+    def watched(*arguments):
+        chains.append(run_update(*arguments))
+        return chains[-1]
+
+    monkeypatch.setattr(going_on, "run_update", watched)
+    vocabulary = before.vocabulary
+    corpus = Corpus.from_texts(texts(20, [TEA, COFFEE], rng), vocabulary=vocabulary)
+    model.partial_fit(Corpus(corpus.counts, vocabulary, metadata=table(20, ["a"], rng)))
+    own, weight = chains[0].fitted, before.stream.draws * share**FADING
+    n = own.draws.n
+    assert n == 8
+    by_hand = (weight * before.components + n * own.components) / (weight + n)
+    np.testing.assert_allclose(model.components_, by_hand)
+    assert model.fitted_.stream.draws == pytest.approx(weight + n)
+
+
+@pytest.mark.parametrize(("n_new", "expected"), [(3, 16), (15, 40)])
+def test_an_update_is_longer_the_more_documents_are_new(n_new, expected):
+    X, sweeps = np.random.default_rng(0).poisson(1.0, (80, 8)), []
+    model = CTM(2, random_state=0, callback=lambda number, state: sweeps.append(number))
+    model.partial_fit(X[:40]).partial_fit(X[40:60])
+    del sweeps[:]
+    model.partial_fit(X[60 : 60 + n_new])
+    assert sweeps == list(range(1, expected + 1))
+
+
+def test_a_stream_that_forgets_finds_its_topics_again_when_half_of_it_is_new():
+    X = np.random.default_rng(0).poisson(1.0, (200, 8))
+    model, found = CTM(2, random_state=0, max_iter=16), []
+    for number, rows in enumerate(np.split(np.arange(200), 20)):
+        model.partial_fit(X[rows], decay=0.8 if number else 1.0)
+        started = model.fitted_.stream.started
+        if started == len(model.fitted_.lam):
+            found.append(number)
+    # There are about 50 documents in memory at the end, too few to double.
+    assert len(model.fitted_.lam) < 80
+    assert max(np.diff(found)) <= 4
+    assert found[-1] >= 16
+
+
 # The model
 
 
@@ -280,7 +359,7 @@ def test_decay_forgets(little_room):
     model = streamed(CTM(2, random_state=0), 5, rng, decay=0.5)
     past = model.fitted_.stream.past
     assert len(model.fitted_.lam) + (0.0 if past is None else past.n) < 60
-    assert model.fitted_.n_documents == 100
+    assert model.fitted_.stream.documents == 100
     gone = streamed(CTM(2, random_state=0), 2, rng)
     only = csr_matrix(np.eye(10)[[0, 1, 2]].repeat(20, 0))
     gone.partial_fit(Corpus(only, TEA + COFFEE), decay=0.0)

@@ -98,6 +98,7 @@ class Stream(NamedTuple):
     started: (
         int  # documents that the topics were found in; 0 where they stay, as users have seen them
     )
+    draws: float  # that the topics are means of
     tau: float  # the topics' common prior: total pseudo-count,
     base: Array  # (V,) shares of words, and
     even: float  # pseudo-count of each word in the prior of these

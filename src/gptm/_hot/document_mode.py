@@ -127,8 +127,11 @@ def find_mode(places, beta, counts, N, P, least, none, m, eta, phi, H, U, roots,
 
 
 @inlined()
-def take_prior(T, weight, none, root, P, H, U, roots, least):
-    """Fill `root`, P = root' root = T diag(weight) T' and the `least` pivots; H, U and `roots` are scratch."""
+def take_prior(T, weight, none, root, P, H, roots, least):
+    """Fill P = T diag(weight) T', its upper factor `root` and the `least` pivots; H and `roots` are scratch.
+
+    Below its blocks of eight upon the diagonal, `root` is left with any numbers.
+    """
     K, rows = T.shape[0], P.shape[0]
     for k in range(K):
         scale = np.sqrt(weight[k])
@@ -141,7 +144,7 @@ def take_prior(T, weight, none, root, P, H, U, roots, least):
     for i in range(rows):
         for j in range(0, rows, LANES):
             put(H[i], j, get(P[i], j))
-    factorise_anyway(H, none, U, roots)
+    factorise_anyway(H, none, root, roots)
     for i in range(rows):
         least[i] = _LEAST / (roots[i] * roots[i])
 

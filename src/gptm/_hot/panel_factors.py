@@ -4,7 +4,7 @@ import numpy as np
 
 from gptm._hot.compile_options import FAST, inlined
 from gptm._hot.panels import add_crossed, add_product
-from gptm._hot.simd import LANES, get, put
+from gptm._hot.simd import LANES, get, put, spread, totals
 
 _TRIES = 10  # to factorise what rounding has left indefinite
 
@@ -63,15 +63,39 @@ def trace(A):
 def solve(U, roots, x):
     """Replace x by (U'U)^-1 x, where `roots` are one over the diagonal of U."""
     rows = x.shape[0]
-    for k in range(rows):
-        x[k] *= roots[k]
-        for i in range(k + 1, rows):
-            x[i] -= U[k, i] * x[k]
-    for k in range(rows - 1, -1, -1):
-        s = x[k]
-        for i in range(k + 1, rows):
-            s -= U[k, i] * x[i]
-        x[k] = s * roots[k]
+    for k in range(0, rows, LANES):
+        for i in range(k, k + LANES):
+            x[i] *= roots[i]
+            for j in range(i + 1, k + LANES):
+                x[j] -= U[i, j] * x[i]
+        a, b, c, d = U[k], U[k + 1], U[k + 2], U[k + 3]
+        e, f, g, h = U[k + 4], U[k + 5], U[k + 6], U[k + 7]
+        of_a, of_b, of_c, of_d = x[k], x[k + 1], x[k + 2], x[k + 3]
+        of_e, of_f, of_g, of_h = x[k + 4], x[k + 5], x[k + 6], x[k + 7]
+        for i in range(k + LANES, rows, LANES):
+            four = (get(a, i) * of_a + get(b, i) * of_b) + (get(c, i) * of_c + get(d, i) * of_d)
+            others = (get(e, i) * of_e + get(f, i) * of_f) + (get(g, i) * of_g + get(h, i) * of_h)
+            put(x, i, get(x, i) - (four + others))
+    for k in range(rows - LANES, -1, -LANES):
+        a, b, c, d = U[k], U[k + 1], U[k + 2], U[k + 3]
+        e, f, g, h = U[k + 4], U[k + 5], U[k + 6], U[k + 7]
+        sum_a = sum_b = sum_c = sum_d = sum_e = sum_f = sum_g = sum_h = spread(0.0)
+        for i in range(k + LANES, rows, LANES):
+            there = get(x, i)
+            sum_a += get(a, i) * there
+            sum_b += get(b, i) * there
+            sum_c += get(c, i) * there
+            sum_d += get(d, i) * there
+            sum_e += get(e, i) * there
+            sum_f += get(f, i) * there
+            sum_g += get(g, i) * there
+            sum_h += get(h, i) * there
+        put(x, k, get(x, k) - totals(sum_a, sum_b, sum_c, sum_d, sum_e, sum_f, sum_g, sum_h))
+        for i in range(k + LANES - 1, k - 1, -1):
+            s = x[i]
+            for j in range(i + 1, k + LANES):
+                s -= U[i, j] * x[j]
+            x[i] = s * roots[i]
 
 
 @inlined(fastmath=FAST)

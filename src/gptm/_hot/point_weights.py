@@ -67,13 +67,13 @@ def soften(mode, panel, theta):
 
 @inlined(fastmath=FAST)
 def prior_term(root, m, panel, d, eight):
-    """Eight times |root (eta - m)|^2 / 2; the precision is root' root. `d` and `eight` are scratch."""
+    """Eight times |root (eta - m)|^2 / 2; `root` is the upper factor of the precision. `d` and `eight` are scratch."""
     value = spread(0.0)
     for i in range(m.shape[0]):
         put(d, i * LANES, get(panel, i * LANES) - m[i])
     for k in range(0, m.shape[0], LANES):
         clear(eight)
-        add_product(root, k, 0, d, 1.0, eight, 0)
+        add_product(root, k, k, d, 1.0, eight, 0)
         for i in range(0, LANES * LANES, LANES):
             value += get(eight, i) * get(eight, i)
     return value * 0.5

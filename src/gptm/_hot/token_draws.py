@@ -8,8 +8,9 @@ from gptm._hot.binomials import share_out
 from gptm._hot.compile_options import FAST, inlined
 from gptm._hot.random_keys import uniform
 from gptm._hot.simd import LANES, get, put, spread, total
-from gptm._hot.topic_search import find_topic
+from gptm._hot.topic_search import find_in_stretches, find_topic, weigh_stretches
 
+MANY_TOPICS = 256  # of more, sums are kept of stretches only
 ONE_BY_ONE = 1000  # tokens of a word in a document; of more, topics are drawn together
 _SMALL = 1e-30  # of a word's probability, below which single precision has too few digits
 _OVERFLOWS = 1e-200
@@ -45,6 +46,12 @@ def likeliest(eta, topics):
 
 
 @inlined(fastmath=FAST)
+def find(e, topics, running, left, many, room):
+    """The topic at which the running sum passes `left`, of all sums or of those of stretches."""
+    return find_in_stretches(e, topics, running, left) if many else find_topic(running, left, room)
+
+
+@inlined(fastmath=FAST)
 def draw_tokens(words, counts, eta, log_whole, e, beta_T, seed, running, weights, n, tally):
     """Draw the topics of a document's tokens; add them to `n` (K,) and `tally` (V, K padded).
 
@@ -52,11 +59,11 @@ def draw_tokens(words, counts, eta, log_whole, e, beta_T, seed, running, weights
     next state of the random numbers, and the words' log-probability with the tokens' topics summed out. `running` and
     `weights` (K padded, single precision) are scratch.
     """
-    fit, product = 0.0, 1.0
+    fit, product, many = 0.0, 1.0, e.shape[0] > MANY_TOPICS
     for j in range(words.shape[0]):
         w, count = words[j], counts[j]
         topics = beta_T[w]
-        whole = weigh_topics(e, topics, running)
+        whole = weigh_stretches(e, topics, running) if many else weigh_topics(e, topics, running)
         if whole < _SMALL:
             k, value = likeliest(eta, topics)
             n[k] += count
@@ -79,7 +86,7 @@ def draw_tokens(words, counts, eta, log_whole, e, beta_T, seed, running, weights
         share = count / max(draws, 1)
         for _ in range(draws):
             seed, u = uniform(seed)
-            k = find_topic(running, np.float32(u) * whole, weights)
+            k = find(e, topics, running, np.float32(u) * whole, many, weights)
             if not e[k] * topics[k] > _NONE:  # rounding has led beyond the end
                 k = likeliest(eta, topics)[0]
             n[k] += share

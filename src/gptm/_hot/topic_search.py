@@ -3,7 +3,7 @@
 import numpy as np
 
 from gptm._hot.compile_options import FAST, inlined
-from gptm._hot.simd import LANES, get, put, spread, where_above
+from gptm._hot.simd import LANES, get, put, spread, total, where_above
 
 _NONE, _ONE = np.float32(0.0), np.float32(1.0)
 _LONG = LANES * LANES  # topics in eight groups
@@ -31,6 +31,48 @@ def find_topic(running, left, room):
         first = _LONG * count_passed(running, _LONG - LANES, last, _LONG, left, lane, room)
         end = min(first + _LONG - LANES, last)
     return first + LANES * count_passed(running, first, end, LANES, left, lane, room) + lane
+
+
+@inlined(fastmath=FAST)
+def weigh_stretches(e, topics, running):
+    """Fill the beginning of `running` with sums of e times `topics` over every eighth topic, but only at the end of
+    each stretch of 64; return the sum of all.
+
+    To write all of them would take longer than to add them up.
+    """
+    sums, at = spread(_NONE), 0
+    for first in range(0, e.shape[0], _LONG):
+        own = spread(_NONE)
+        for i in range(first, min(first + _LONG, e.shape[0]), LANES):
+            own += get(e, i) * get(topics, i)
+        sums += own
+        put(running, at, sums)
+        at += LANES
+    return total(sums)
+
+
+@inlined(fastmath=FAST)
+def find_in_stretches(e, topics, running, left):
+    """The topic at which the running sum passes `left`: its lane, then its stretch, then itself."""
+    n = (e.shape[0] + _LONG - 1) // _LONG
+    last = (n - 1) * LANES
+    lane, below, passed = 0, _NONE, _NONE
+    for i in range(LANES - 1):
+        passed += running[last + i]
+        beyond = left >= passed
+        lane += beyond
+        below = passed if beyond else below
+    left -= below
+    stretch = 0
+    for i in range(lane, last, LANES):
+        stretch += left >= running[i]
+    left -= running[(stretch - 1) * LANES + lane] if stretch > 0 else _NONE
+    first = stretch * _LONG + lane
+    k, passed = first, _NONE
+    for i in range(first, min(first + _LONG, e.shape[0]) - LANES, LANES):
+        passed += e[i] * topics[i]
+        k += LANES * (left >= passed)
+    return k
 
 
 @inlined(fastmath=FAST)

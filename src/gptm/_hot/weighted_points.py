@@ -15,6 +15,7 @@ from gptm._hot.compile_options import loop
 from gptm._hot.document_mode import find_mode, gather, start_document, take_prior
 from gptm._hot.document_posterior import NOWHERE, take_in
 from gptm._hot.linear_algebra import clear
+from gptm._hot.mode_approach import Steps, approach_mode
 from gptm._hot.point_summaries import add_up, take_quantiles, write_moments
 from gptm._hot.point_weights import (
     Points,
@@ -42,6 +43,7 @@ class PointsScratch(NamedTuple):
     beta: np.ndarray  # (the same, K padded) rows of topics of a document's words
     phi: np.ndarray  # (the same, K padded)
     square: np.ndarray  # (4, K padded, K padded), the second with zeros behind its rows and below
+    steps: Steps
     points: Points
     others: Points
     y: np.ndarray  # (2, points padded / 8, 8 K padded)
@@ -61,6 +63,7 @@ class PointsScratch(NamedTuple):
             padded_zeros(length, K),
             padded_zeros(length, K),
             padded_zeros(4, rows, K),
+            Steps.of(K),
             Points.of(K, length, n_points),
             Points.of(K, length, n_points),
             padded_zeros(2, most // LANES, LANES * rows),
@@ -104,7 +107,7 @@ def weigh_block(
     steps = rounds = 0
     for d in range(mean.shape[0]):
         if d == 0 or weight.shape[0] > 1:
-            take_prior(T, weight[d], none, root, P, H, U, roots, least)
+            take_prior(T, weight[d], none, root, P, H, roots, least)
         row = slice(indptr[d], indptr[d + 1])
         norms = scratch.words[0]
         length, N = gather(indices[row], data[row], beta_T, scratch.words[1], norms, scratch.beta)
@@ -112,6 +115,7 @@ def weigh_block(
         places, beta = scratch.places[:length], scratch.beta[:length]
         take_in(mean[d], m, NOWHERE)
         start_document(places, beta, counts, norms, N, m, P, mode, nu2, work[0], work[1])
+        approach_mode(beta, counts, N, P, none, m, mode, H, U, roots, norms, scratch.steps, work)
         steps += find_mode(
             places, beta, counts, N, P, least, none, m, mode, scratch.phi, H, U, roots, norms, work
         )

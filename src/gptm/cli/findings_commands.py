@@ -97,8 +97,7 @@ def stability(
     bootstrap samples of its documents.
     """
     check_table(output, inputs=[model])
-    check_output(effects, "--effects", inputs=[model, output])
-    check_table(effects, inputs=[model, output])
+    check_table(effects, option="--effects", inputs=[model, output])
     check_picture(plot, inputs=[model, output, effects])
     check_output(checkpoint, "--checkpoint", inputs=[model])
     none = topics is not None and topics.strip().lower() == "none"

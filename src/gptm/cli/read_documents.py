@@ -169,10 +169,14 @@ def _is_model(path: str) -> bool:
 
 
 def check_table(
-    path: str | None, format: str | None = None, *, inputs: Sequence[str | None] = ()
+    path: str | None,
+    format: str | None = None,
+    *,
+    option: str = "--output",
+    inputs: Sequence[str | None] = (),
 ) -> None:
     """The same for a table, whose format must be one that can be written here."""
-    check_output(path, inputs=inputs)
+    check_output(path, option, inputs=inputs)
     if format is None and path in (None, "-"):
         return
     from gptm.files.formats import find_format, suffix
@@ -182,7 +186,7 @@ def check_table(
     table_format = format or find_format(str(path))
     if table_format not in WRITABLE:
         raise UsageError(
-            "--output expects a name that ends in .csv, .tsv, .jsonl or .parquet, perhaps followed by .gz; got one "
+            f"{option} expects a name that ends in .csv, .tsv, .jsonl or .parquet, perhaps followed by .gz; got one "
             f"that ends in {suffix(str(path))!r}."
         )
     if table_format == "parquet":

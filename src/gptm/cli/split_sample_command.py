@@ -71,8 +71,7 @@ def split_sample(
     check_output(save_model, "--save-model", inputs=[*inputs, output], is_model=True)
     if save_model is not None:
         check_replaceable(save_model)
-    check_output(save_test, "--save-test", inputs=[*inputs, output, save_model])
-    check_table(save_test, inputs=inputs)
+    check_table(save_test, option="--save-test", inputs=[*inputs, output, save_model])
     reading = read_training(
         session, file, settings, words, choices["kernel"], keep_texts=save_test is not None
     )

@@ -146,7 +146,9 @@ def with_missing(values: pd.Series) -> pd.Series:
 def with_columns(frame: pd.DataFrame, names: Sequence[str], *, fill: bool) -> pd.DataFrame:
     """Metadata of new documents with all columns that a kernel reads: absent ones are filled with None, or an error."""
     absent = [name for name in names if name not in frame.columns]
-    if not absent or fill:
+    if not absent:
+        return frame
+    if fill:
         return frame.assign(**dict.fromkeys(absent))
     names_there = ", ".join(map(repr, frame.columns)) or "none"
     several = "s" if len(absent) > 1 else ""
@@ -215,7 +217,7 @@ def _dates_of(cells: Sequence[Any]) -> pd.Series:
 def read_points(
     frame: pd.DataFrame | None,
     names: Sequence[str],
-    wanted_by: str,
+    wanted_by: object,
     then: np.ndarray | None = None,
 ) -> tuple[Array, np.ndarray]:
     """(n, columns) numbers of columns, NaN where missing, and which columns hold dates.

@@ -66,7 +66,7 @@ def typed_frame(
 
 
 def _is_single(frame: pd.DataFrame, name: str) -> bool:
-    return isinstance(frame[name], pd.Series)  # and not two columns of one name
+    return frame.columns.is_unique or isinstance(frame[name], pd.Series)  # not two of one name
 
 
 def _settled_id(settled: Mapping[str, str]) -> ColumnKind | None:

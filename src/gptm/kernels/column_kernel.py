@@ -117,7 +117,7 @@ class ColumnBound(PointBound):
     def read(self, new: Documents) -> Array:
         if new.frame is None:
             return np.full((new.n, self.points.shape[1]), np.nan)
-        return read_points(new.frame, self.kernel.columns, repr(self.kernel), self.dates)[0]
+        return read_points(new.frame, self.kernel.columns, self.kernel, self.dates)[0]
 
     def cross_gram(self, new: Array, rows: np.ndarray | None = None) -> Array:
         points = self.points if rows is None else self.points[rows]

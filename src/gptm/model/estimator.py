@@ -356,7 +356,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Go on learning: update the model with more documents, or start it with the first ones.
 
         Words that the model has not seen join its vocabulary, new levels and links join its kernel. The model keeps
-        some documents in memory, about 200,000 tokens, and sums over the others. After an update, attributes of
+        some documents in memory, about a million tokens, and sums over the others. After an update, attributes of
         single documents, such as `doc_topics_`, are of those in memory, which are in `sample_`.
 
         Parameters

@@ -20,6 +20,8 @@ from gptm.inference.problem import FitProblem
 from gptm.kernels import BoundKernel, Kernel
 from gptm.prediction.proportions import Effort
 
+MOST_SMOOTHING = 1e12  # pseudo-counts of a word; beyond, all topics are the same
+
 
 class Estimator(Protocol):
     """An object with parameters in the manner of scikit-learn."""
@@ -80,7 +82,7 @@ class Settings:
         check_number("tol", self.tol, least=0.0)
         check_number("doc_points", self.doc_points, least=0, integer=True)
         check_number("doc_tol", self.doc_tol, least=0.0)
-        check_number("smoothing", self.smoothing, least=0.0)
+        check_number("smoothing", self.smoothing, least=0.0, most=MOST_SMOOTHING)
         check_seed("random_state", self.random_state)
         check_choice("topic_covariance", self.topic_covariance, ("full", "identity"))
         check_truth("fit_mean", self.fit_mean)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -41,6 +42,17 @@ _NOISE = 1e-12  # of a value: near the top, rounding must not pass for a fall
 _ROUNDING = 1e-10  # of the largest eigenvalue of B: what is less than that is none
 
 
+_bases: WeakKeyDictionary[Fitted, Basis] = WeakKeyDictionary()
+
+
+def basis_of(fitted: Fitted) -> Basis:
+    """Directions in which the topics' covariances are diagonal; computed once for each fit."""
+    basis = _bases.get(fitted)
+    if basis is None:
+        basis = _bases[fitted] = diagonalise(fitted.Sigma, fitted.B)
+    return basis
+
+
 def kernel_cross(fitted: Fitted, new: Any) -> Cross:
     """What the kernel predicts of new documents, each alone, as `bound.read` returns them."""
     if fitted.whole is None or fitted.kernel is None:
@@ -54,7 +66,7 @@ def kernel_cross(fitted: Fitted, new: Any) -> Cross:
 
 def predicted_prior(fitted: Fitted, cross: Cross, n: int) -> Prior:
     """Prior of eta for each of n new documents alone, F_* integrated out."""
-    basis = diagonalise(fitted.Sigma, fitted.B)
+    basis = basis_of(fitted)
     if not basis.b.any():  # no kernel, or one without strength
         mean = np.broadcast_to(fitted.mu, (n, len(fitted.mu)))
         return Prior(mean, basis.T, np.ones_like(basis.b))
@@ -64,7 +76,7 @@ def predicted_prior(fitted: Fitted, cross: Cross, n: int) -> Prior:
 
 def prior_around(fitted: Fitted, F: Array) -> Prior:
     """Prior of eta for documents whose F is given."""
-    basis = diagonalise(fitted.Sigma, fitted.B)
+    basis = basis_of(fitted)
     return Prior(fitted.mu + F, basis.T, np.ones_like(fitted.mu))
 
 
@@ -102,7 +114,7 @@ def infer_new_jointly(
     """
     n, K = counts.shape[0], len(fitted.mu)
     operator = cross.conditional()
-    basis: Basis = diagonalise(fitted.Sigma, fitted.B)
+    basis = basis_of(fitted)
     F_bar = cross.mean(fitted.alpha, fitted.F)
     shared = np.ones(K)
     posterior = prior_start(Prior(fitted.mu + F_bar, basis.T, shared))
@@ -151,7 +163,7 @@ def held_out_bounds(
     """
     n, K = counts.shape[0], len(fitted.mu)
     posterior, F_new = infer_new_jointly(counts, fitted, cross, n_jobs)
-    basis = diagonalise(fitted.Sigma, fitted.B)
+    basis = basis_of(fitted)
     prior = prior_around(fitted, F_new)
     posterior, statistics = infer_documents(
         counts,

@@ -25,6 +25,8 @@ from gptm.inference.em.document_step import Prior
 
 _INSIDE = 5e-5  # of the unit interval: what Sobol's points keep from its ends
 _FAR = -1e300  # log weight of points that pad the others
+_SMALL = 2**15  # topics times topics, words or points: so few need at most two MB
+_APART = 40  # words
 _NO_GROUPS = np.empty(0, dtype=np.int64)
 
 
@@ -110,12 +112,10 @@ def _run(
     weight = np.ascontiguousarray(np.atleast_2d(prior.weight), dtype=float)
     shared = prior.weight.ndim == 1
     T, data = np.ascontiguousarray(prior.T), counts.data.astype(float, copy=False)
-    desk = local()
+    desk = _desk(K, longest, n_points)
 
     def run(rows: slice, checkpoint: Callable[[], None]) -> None:
         checkpoint()
-        if not hasattr(desk, "scratch"):
-            desk.scratch = _hot.PointsScratch.of(K, longest, n_points)
         _hot.weigh_block(
             counts.indptr[rows.start : rows.stop + 1],
             counts.indices,
@@ -134,6 +134,25 @@ def _run(
         )
 
     ordered_map(run, even_blocks(n, K), n_jobs, told())
+
+
+class _Desk(local):
+    """Memory for `weigh_block`, each thread its own."""
+
+    def __init__(self, K: int, longest: int, n_points: int) -> None:
+        self.scratch = _hot.PointsScratch.of(K, longest, n_points)
+
+
+_kept_desk = lru_cache(maxsize=4)(_Desk)
+
+
+def _desk(K: int, longest: int, n_points: int) -> _Desk:
+    """Memory for one call; where it is little, it is kept for the next calls, of single documents perhaps."""
+    # Panels as far apart as a power of two would share their places in the first cache.
+    room = max(64, 1 << longest.bit_length()) + _APART
+    if K * max(K, room, n_points) <= _SMALL:
+        return _kept_desk(K, room, n_points)
+    return _Desk(K, longest, n_points)
 
 
 def _groups(sums: Array | None) -> np.ndarray:

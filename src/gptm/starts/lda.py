@@ -48,6 +48,7 @@ class LdaRun:
     Documents are cut into shards that depend on the counts alone; each sweeps over its tokens against the topics
     of the last sweep, so the draws are the same for any number of threads. `seeds` are pseudo-counts (V, K) of
     words in topics: counted in every draw, but not in the result. So is the topics' common prior, which is learnt.
+    `tokens` are those of the counts, see `tokens_of`: several runs may share them, which no run changes.
     """
 
     def __init__(
@@ -57,10 +58,11 @@ class LdaRun:
         rng: np.random.RandomState,
         seeds: Array | None = None,
         absent: int = 0,
+        tokens: tuple[np.ndarray, np.ndarray] | None = None,
     ):
         self._shape = (*counts.shape, n_components)
         self._columns = _hot.padded(n_components)  # of counts; loops read so many
-        self._docs, self._words = _tokens(counts)
+        self._docs, self._words = tokens_of(counts) if tokens is None else tokens
         n_tokens = len(self._docs)
         self._topics = (
             rng.randint(n_components, size=n_tokens).astype(np.int32)
@@ -246,7 +248,7 @@ def posterior_of(in_document: Array) -> Posterior:
     return Posterior(lam - lam.mean(1, keepdims=True), 1.0 / (in_document + 1.0))
 
 
-def _tokens(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+def tokens_of(counts: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     """Document and word of every token; a cell counts at least one token and at most `CAP` of all.
 
     Where counts are large, all of them are made smaller alike: time follows the number of cells, not of tokens.

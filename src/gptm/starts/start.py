@@ -11,7 +11,7 @@ from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.topic_prior import draw_urn, first_urn
 from gptm.inference.start_point import Start
 from gptm.starts.anchor_words import spectral_topics
-from gptm.starts.lda import LdaRun, posterior_of
+from gptm.starts.lda import LdaRun, posterior_of, tokens_of
 from gptm.starts.leading import Lead
 from gptm.starts.seed_words import grow, plant
 
@@ -147,10 +147,13 @@ class _Contest:
         own = None if tree is None or number >= len(tree["contests"]) else tree["contests"][number]
         if own is not None:
             self.round, self.seeds = own["round"], own["seeds"]
+        problem = self.problem
+        tokens = tokens_of(problem.counts)
         for place, seed in enumerate(self.seeds):
             rng = np.random.RandomState(seed)
-            problem = self.problem
-            run = LdaRun(problem.counts, self.n_components, rng, problem.seeds, problem.absent)
+            run = LdaRun(
+                problem.counts, self.n_components, rng, problem.seeds, problem.absent, tokens
+            )
             if own is not None:
                 run.go_on_from(own["runs"][place])
             self.runs.append(run)

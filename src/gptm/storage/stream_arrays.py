@@ -30,7 +30,7 @@ def pack_stream(fitted: Fitted, tensors: Tensors) -> Header | None:
         return None
     tensors[f"{_STREAM}base"] = np.ascontiguousarray(stream.base)
     header: Header = {name: int(getattr(stream, name)) for name in _COUNTED}
-    header |= {"tau": float(stream.tau), "even": float(stream.even)}
+    header |= {"draws": float(stream.draws), "tau": float(stream.tau), "even": float(stream.even)}
     header |= {"columns": None, "index": None, "past": stream.past is not None, "cells": None}
     if columns is not None:
         header["columns"] = pack_frame(columns, f"{_STREAM}columns", tensors)
@@ -53,7 +53,7 @@ def read_stream(
     (D, V, K), columns = shape, None
     for name in _COUNTED:
         check_number(name, header[name], least=0, integer=True)
-    for name in ("tau", "even"):
+    for name in ("draws", "tau", "even"):
         check_number(name, header[name], least=0.0)
     base = _checked("base", tensors, (V,))
     if header["columns"] is not None:
@@ -62,6 +62,7 @@ def read_stream(
         columns = columns.set_axis(pd.Index(index.tolist()))
     stream = Stream(
         **{name: header[name] for name in _COUNTED},
+        draws=header["draws"],
         tau=header["tau"],
         base=base,
         even=header["even"],

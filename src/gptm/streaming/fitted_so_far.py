@@ -11,6 +11,7 @@ from gptm._basics.types import Array
 from gptm.fitted import Fitted, Past, Stream
 from gptm.inference.sampling.topic_prior import Urn, first_urn
 from gptm.streaming.fold_in import first_logits
+from gptm.streaming.mean_topics import topics_of
 from gptm.streaming.one_update import Known
 from gptm.streaming.past_documents import of_documents, weakened, with_words
 
@@ -35,6 +36,7 @@ def stream_of(fitted: Fitted, started: int = 0) -> Stream:
         documents=fitted.n_documents,
         tokens=round(fitted.n_tokens),
         started=started,
+        draws=topics_of(fitted).draws,
         tau=urn.tau,
         base=urn.base,
         even=urn.even,

@@ -33,8 +33,7 @@ from gptm.kernels.identity import NothingBound
 from gptm.streaming.passing_documents import PassingDocuments, PastSums
 from gptm.streaming.past_documents import of_documents, together
 
-SWEEPS = 30  # of an update, of which the second half counts
-BIRTH_SWEEPS = 100  # of an update in which topics are born
+BIRTH_SWEEPS = 100  # of an update in which topics are born, at least
 
 
 class Known(NamedTuple):
@@ -55,6 +54,12 @@ class Known(NamedTuple):
     @property
     def K(self) -> int:
         return len(self.mu)
+
+    @property
+    def share_before(self) -> float:
+        """Documents before the batch, of all; with decay, those that are not forgotten."""
+        before = self.n_old + (0.0 if self.past is None else self.past.n)
+        return before / (before + self.counts.shape[0] - self.n_old)
 
     @property
     def beta_T(self) -> Array:

@@ -1,7 +1,7 @@
 """Documents: the topics of their tokens, then their logits. A pure function of a block of documents and a key."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -11,14 +11,16 @@ from gptm._basics.parallel import BLOCK, blocks, ordered_map, shards
 from gptm._basics.types import Array
 from gptm.inference.contrasts import topic_rows
 from gptm.inference.problem import FitProblem
-from gptm.inference.sampling.state import ChainState
+from gptm.inference.sampling.state import ChainState, Precision
 from gptm.inference.sampling.topic_prior import random_key
 
 MANY_SHARDS = (
     8  # each counts words in a (V, K) array of its own; the same ones for any number of threads
 )
+SHARDS_OF_MANY = 4  # with many topics
 MIN_SHARD = 8192  # distinct words
 PASSES = 1  # over the topics of a document's logits
+FEW_TOPICS = 200  # with more, the prior pulls in single precision, and tokens are drawn otherwise
 
 
 def precision_of(S: Array) -> Array:
@@ -35,6 +37,13 @@ def precision_of(S: Array) -> Array:
     return P
 
 
+def single_precision(P: Array) -> np.ndarray:
+    """The same matrix, its rows at cache lines."""
+    single = _hot.padded_zeros(*P.shape, dtype=np.float32)
+    single[:] = P
+    return single
+
+
 class SweptDocuments(NamedTuple):
     """What a sweep over documents adds up."""
 
@@ -47,11 +56,23 @@ def draw_documents(problem: FitProblem, state: ChainState, rng: np.random.Genera
     """Topics of tokens given beta and eta, then eta given these; both count towards the rest of the sweep."""
     key, eta = random_key(rng), state.eta.copy()
     mean = topic_rows(state.F, state.mu)
+    precision = state.precision
+    if precision is None or precision.S is not state.S:
+        precision = Precision(state.S, precision_of(state.S))
     swept = sweep_documents(
-        problem.counts, 0, key, mean, precision_of(state.S), state.beta_T, eta, problem.n_jobs
+        problem.counts,
+        0,
+        key,
+        mean,
+        precision.P,
+        state.beta_T,
+        eta,
+        problem.n_jobs,
     )
     shares = swept.shares / max(len(eta), 1)
-    return state._replace(counts=swept.tally, eta=eta, shares=shares, fit=swept.fit)
+    return state._replace(
+        counts=swept.tally, eta=eta, shares=shares, fit=swept.fit, precision=precision
+    )
 
 
 def sweep_documents(
@@ -69,22 +90,27 @@ def sweep_documents(
     K, fits = eta.shape[1], np.empty(D)
     # With many words, adding up the shards' counts would cost more than tokens do.
     n_shards = int(np.clip(min(counts.nnz // MIN_SHARD, counts.nnz // V), 1, MANY_SHARDS))
+    many = K > FEW_TOPICS
+    if many:  # likewise
+        n_shards = min(n_shards, SHARDS_OF_MANY)
     pieces = shards(np.diff(counts.indptr) + K, n_shards)
+    loop: Any = _hot.sweep_many_topics if many else _hot.sweep_block
+    make_scratch: Any = _hot.ManyTopicsScratch if many else _hot.SweepScratch
+    how: Any = (single_precision(P),) if many else (P, PASSES)
 
     def run(shard: slice, checkpoint: Callable[[], None]) -> tuple[Array, Array]:
         tally = _hot.padded_zeros(V, K, dtype=np.float32)
-        shares, scratch = np.zeros(K), _hot.SweepScratch(K)
+        shares, scratch = np.zeros(K), make_scratch(K)
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
-            _hot.sweep_block(
+            loop(
                 counts.indptr[rows.start : rows.stop + 1],
                 counts.indices,
                 counts.data,
                 first + rows.start,
                 key,
                 mean[rows],
-                P,
-                PASSES,
+                *how,
                 beta_T,
                 eta[rows],
                 tally,

@@ -15,6 +15,13 @@ MANY_TOPICS = (
 )
 
 
+class Precision(NamedTuple):
+    """The prior precision of logits, and the covariance whose inverse it is."""
+
+    S: Array  # (p, p)
+    P: Array  # (K padded, K padded)
+
+
 class ChainState(NamedTuple):
     """Everything that a sweep changes. A sweep is a function of this, the data and the seed."""
 
@@ -38,6 +45,7 @@ class ChainState(NamedTuple):
     log_density: float = -np.inf
     sweep: int = 0
     limit: int = 0  # sweeps at most
+    precision: Precision | None = None  # with many topics S is not drawn in each sweep
 
     @property
     def K(self) -> int:

@@ -24,9 +24,9 @@ def part_from(tree: Tree) -> Part:
 
 
 def state_tree(state: ChainState) -> Tree:
-    """A state as a tree, without the operator, which is rebuilt, and the topics, which a sweep draws first."""
+    """A state as a tree, without what is rebuilt, and the topics, which a sweep draws first."""
     tree: dict[str, Any] = state._asdict()
-    del tree["operator"], tree["beta_T"]
+    del tree["operator"], tree["precision"], tree["beta_T"]
     tree["urn"] = state.urn._asdict()
     tree["parts"] = [part_tree(part) for part in state.parts]
     tree["terms"] = terms_tree(state.terms)
