@@ -1,5 +1,6 @@
 """The command line: what it prints where, what it leaves on disk, and how it ends."""
 
+import errno
 import io
 import json
 import os
@@ -752,6 +753,41 @@ def test_an_interrupted_fit_does_not_replace_a_model(csv, fitted, monkeypatch, t
     monkeypatch.setattr(gptm.GPTM, "fit", interrupted)
     assert "is unchanged" in failing(130, "fit", csv, "-t", 2, "--max-iter", 3, "-o", path)
     assert path.read_bytes() == before
+
+
+def test_without_a_checkpoint_an_interrupted_fit_is_saved_beside_the_model(
+    csv, fitted, monkeypatch, tmp_path
+):
+    path = tmp_path / "m.gptm"
+    path.write_bytes(Path(fitted[0]).read_bytes())
+    before, fit = path.read_bytes(), gptm.GPTM.fit
+
+    def interrupted(self, *arguments, **keywords):
+        fit(self, *arguments, **keywords)
+        self.fitted_ = replace(self.fitted_, reason="interrupt")
+        return self
+
+    monkeypatch.setattr(gptm.GPTM, "fit", interrupted)
+    arguments = ["fit", csv, "-t", 2, "--max-iter", 3, "--no-checkpoint", "-o", path]
+    assert f"saved in {path}.interrupted" in failing(130, *arguments)
+    assert path.read_bytes() == before
+    assert gptm.load(f"{path}.interrupted").n_components == 2
+
+
+def test_a_full_disk_at_the_end_loses_no_fit(csv, monkeypatch, tmp_path):
+    path = tmp_path / "m.gptm"
+    arguments = ["fit", csv, "-t", 2, "--max-iter", 3, "-o", path]
+
+    def full(self, *arguments, **keywords):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gptm.storage.checkpoint_file.CheckpointFile.due", lambda self: True)
+        patch.setattr(gptm.GPTM, "save", full)
+        assert "No space left" in failing(1, *arguments)
+    assert [file.name for file in tmp_path.iterdir()] == ["m.gptm.checkpoint"]
+    ok(*arguments)
+    assert [file.name for file in tmp_path.iterdir()] == ["m.gptm"]
 
 
 # Questions to a model

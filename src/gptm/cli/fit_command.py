@@ -121,29 +121,35 @@ def fit(
     tell_reading(session, reading)
 
     from gptm.model import GPTM
+    from gptm.storage.checkpoint_file import kept_until_saved
 
     kept = None if no_checkpoint else checkpoint or _beside_output(target)
     if restart and kept is not None:
         Path(kept).unlink(missing_ok=True)
-    with (
-        _cluster(scheduler) as client,
-        terminating(kept is not None) as terminated,
-        fitting(session, "fitting", model.max_iter, model.tol) as callback,
-    ):
-        fitted = GPTM(
-            topics,
-            random_state=session.seed,
-            n_jobs=session.jobs,
-            callback=callback,
-            **choices,
-        ).fit(reading.corpus, checkpoint=kept, client=client)
-    interrupted = fitted.stop_reason_ == "interrupt"
-    if terminated and interrupted:
-        raise Terminated
-    if interrupted and kept is not None and Path(target).exists():
-        session.say(f"\ninterrupted: {target} is unchanged. Run the same command to continue.")
-        return INTERRUPTED
-    save_fitted(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
+    with kept_until_saved():
+        with (
+            _cluster(scheduler) as client,
+            terminating(kept is not None) as terminated,
+            fitting(session, "fitting", model.max_iter, model.tol) as callback,
+        ):
+            fitted = GPTM(
+                topics,
+                random_state=session.seed,
+                n_jobs=session.jobs,
+                callback=callback,
+                **choices,
+            ).fit(reading.corpus, checkpoint=kept, client=client)
+        interrupted = fitted.stop_reason_ == "interrupt"
+        if terminated and interrupted:
+            raise Terminated
+        if interrupted and Path(target).exists():
+            if kept is not None:
+                session.say(
+                    f"\ninterrupted: {target} is unchanged. Run the same command to continue."
+                )
+                return INTERRUPTED
+            target = f"{target}.interrupted"  # beside the model that is there, which may be better
+        save_fitted(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
     _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
     return INTERRUPTED if interrupted else OK

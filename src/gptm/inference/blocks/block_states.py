@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gptm._basics.atomic_files import sync
 from gptm._basics.errors import Argument, InputError
 from gptm.inference.blocks.block_documents import BlockState
 
@@ -48,8 +49,16 @@ class KeptStates:
         waiting = self.folder / f"{_tag(number)}.tmp"
         shutil.rmtree(waiting, ignore_errors=True)
         waiting.mkdir(parents=True)
-        yield waiting
-        os.replace(waiting, self.folder / _tag(number))
+        try:
+            yield waiting
+            for file in waiting.iterdir():
+                sync(file)
+            sync(waiting)
+            os.replace(waiting, self.folder / _tag(number))
+        except BaseException:
+            shutil.rmtree(waiting, ignore_errors=True)  # a full disk needs the room
+            raise
+        sync(self.folder)
 
     def check(self, number: int, n: int) -> None:
         """Look that the states of n blocks are there."""
