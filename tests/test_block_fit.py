@@ -408,7 +408,7 @@ def test_a_fit_that_dies_after_its_last_sweep_goes_on(blocks, tmp_path, monkeypa
     """What belongs to a checkpoint stays as long as the checkpoint does."""
     whole, path = short().fit(blocks), tmp_path / "c.checkpoint"
 
-    def crash(*arguments):
+    def crash(*arguments, **settings):
         raise Stop
 
     for place in ("inference.blocks.run_blocks.summarised", "model.fitting.conclude"):

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -784,8 +785,21 @@ def test_a_full_disk_at_the_end_loses_no_fit(csv, monkeypatch, tmp_path):
     with monkeypatch.context() as patch:
         patch.setattr("gptm.storage.checkpoint_file.CheckpointFile.due", lambda self: True)
         patch.setattr(gptm.GPTM, "save", full)
-        assert "No space left" in failing(1, *arguments)
+        assert f"{path}: No space left on device.\n" in failing(1, *arguments)
     assert [file.name for file in tmp_path.iterdir()] == ["m.gptm.checkpoint"]
+    save = gptm.GPTM.save
+
+    def only_elsewhere(self, target, **keywords):
+        if str(target) == str(path):
+            full(self)
+        save(self, target, **keywords)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gptm.GPTM, "save", only_elsewhere)
+        told = failing(1, *arguments)
+    [other] = re.findall("The model is saved in (.*) instead", told)
+    assert gptm.load(other).n_components == 2
+    shutil.rmtree(Path(other).parent)
     ok(*arguments)
     assert [file.name for file in tmp_path.iterdir()] == ["m.gptm"]
 

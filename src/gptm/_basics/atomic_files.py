@@ -32,8 +32,10 @@ def replace_file(path: str | os.PathLike[str], data: bytes, *, one_writer: bool 
             os.fsync(file.fileno())
         os.replace(waiting, target)
         sync(target.parent)
-    except BaseException:
+    except BaseException as error:
         waiting.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = os.fspath(path)  # a full disk does not say which file it was
         raise
 
 

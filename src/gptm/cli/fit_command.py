@@ -1,8 +1,10 @@
 """`gptm fit`: from a file to a model."""
 
 import shlex
+import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -149,7 +151,16 @@ def fit(
                 )
                 return INTERRUPTED
             target = f"{target}.interrupted"  # beside the model that is there, which may be better
-        save_fitted(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
+        text, keep_corpus = settings["text"], not no_corpus
+
+        def save(path: str) -> None:
+            save_fitted(fitted, path, reading, text, keep_corpus=keep_corpus)
+
+        try:
+            save(target)
+        except OSError as error:
+            _save_elsewhere(save, target, error)
+            raise
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
     _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
     return INTERRUPTED if interrupted else OK
@@ -173,6 +184,20 @@ def _cluster(scheduler: str | None) -> "AbstractContextManager[Client | None]":
     from gptm.inference.blocks.dask_cluster import connect
 
     return connect(scheduler)
+
+
+def _save_elsewhere(save: Callable[[str], None], target: str, error: OSError) -> None:
+    """Put a model whose own file cannot be written into a temporary folder, and let the error say so."""
+    if target == "-":  # a pipe: its reader knows why
+        return
+    folder = tempfile.mkdtemp(prefix="gptm-")
+    path = str(Path(folder) / Path(target).name)
+    try:
+        save(path)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        error.strerror = f"{error.strerror}. The model is saved in {path} instead"
 
 
 def _beside_output(target: str) -> str | None:
