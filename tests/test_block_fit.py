@@ -451,6 +451,30 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(blocks, tmp_path, monkeypa
     assert numbers[0] == 6
 
 
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "flipped"])
+def test_damaged_states_are_refused(blocks, tmp_path, damage):
+    path = tmp_path / "c.checkpoint"
+
+    def crash(number, state):
+        if number == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        short(callback=crash).fit(blocks, checkpoint=path, every=0)
+    [folder] = (tmp_path / "c.checkpoint.blocks").iterdir()
+    state = folder / "000002.npz"
+    data = bytearray(state.read_bytes())
+    data[len(data) // 2] ^= 4
+    if damage == "missing":
+        state.unlink()
+    else:
+        state.write_bytes({"empty": b"", "cut": data[: len(data) // 2], "flipped": data}[damage])
+    said = "missing" if damage == "missing" else "damaged"
+    with pytest.raises(ValueError, match=rf"000002\.npz belongs to the checkpoint, and is {said}"):
+        short().fit(blocks, checkpoint=path)
+    assert path.exists()
+
+
 def test_states_are_on_the_disk_before_their_checkpoint(blocks, tmp_path, monkeypatch):
     """A power cut may otherwise leave a checkpoint whose states are empty files."""
     events, sync, replace = [], os.fsync, checkpoint_file.replace_file

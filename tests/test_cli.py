@@ -804,6 +804,35 @@ def test_a_full_disk_at_the_end_loses_no_fit(csv, monkeypatch, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["m.gptm"]
 
 
+MEMORY = """
+import resource
+from gptm.cli.app import app
+try:
+    app(["fit", {csv!r}, "-q", "-t", "2", "--max-iter", "2", "-k", "none", "-o", {path!r}])
+except SystemExit as end:
+    assert end.code == 0
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 200 * 2**20, used + 200 * 2**20))
+app(["fit", {wide!r}, "-q", "-t", "400", "--min-df", "1", "-k", "none", "-o", {path!r}])
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="sizes are told there")
+def test_too_little_memory_is_one_line(csv, tmp_path):
+    """As `ulimit -v` has it, from the second fit on: libraries take much already when they load."""
+    wide, path = tmp_path / "wide.csv", tmp_path / "m.gptm"
+    letters = "abcdefghijklmnopqrst"
+    words = ["".join(letters[i // 20**j % 20] for j in range(5)) for i in range(100_000)]
+    rows = [" ".join(words[i : i + 500]) for i in range(0, len(words), 500)]
+    wide.write_text("text\n" + "\n".join(rows))
+    code = MEMORY.format(csv=str(csv), path=str(path), wide=str(wide))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert "there is not enough memory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert gptm.load(path).n_components == 2
+
+
 # Questions to a model
 
 

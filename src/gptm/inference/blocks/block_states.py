@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -61,12 +62,17 @@ class KeptStates:
         sync(self.folder)
 
     def check(self, number: int, n: int) -> None:
-        """Look that the states of n blocks are there."""
+        """Look that the states of n blocks are there, and whole."""
         for position in range(n):
             path = self.path(number, position)
-            if not path.is_file():
+            problem = "" if path.is_file() else "missing"
+            try:
+                read_state(path)
+            except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+                problem = problem or "damaged"
+            if problem:
                 raise InputError(
-                    f"{path} belongs to the checkpoint, and is missing. Remove the checkpoint to start anew, or pass "
+                    f"{path} belongs to the checkpoint, and is {problem}. Remove the checkpoint to start anew, or pass "
                     "another ",
                     Argument("checkpoint"),
                     ".",
