@@ -26,6 +26,8 @@ class BlockCheckpoint:
         try:
             self.workers.keep(number)
         except OSError as error:
+            if isinstance(error, ConnectionError) or error.errno is None:
+                raise  # a cluster that is lost, not a disk
             self.missed(error)
             return
         self.chain.write(phase, tree | self.fixed | {"sweep": number})
