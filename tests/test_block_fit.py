@@ -1,5 +1,6 @@
 """A fit to blocks draws from the posterior of all documents, with the same bits however it is done."""
 
+import errno
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
 from gptm._basics.memory import memory_bytes
 from gptm.cli.app import app
-from gptm.inference.blocks import block_fit, memory_plan
+from gptm.inference.blocks import block_fit, memory_plan, run_blocks
 from gptm.inference.blocks.draw_weights import Regression
 from gptm.inference.blocks.sample_documents import Sample
 from gptm.inference.blocks.sums import BlockSums, FeatureSums, tree_levels, tree_sum
@@ -26,6 +27,8 @@ from gptm.inference.mean_solve import diagonalise
 from gptm.kernels import Documents
 from gptm.operators import FeatureCross
 from gptm.report import report_data
+from gptm.storage import checkpoint_file
+from gptm.storage.checkpoint_file import CheckpointFile
 
 pytest.importorskip("pyarrow")
 
@@ -373,6 +376,128 @@ def test_ctrl_c_after_the_blocks_and_before_the_end_of_a_sweep(blocks, tmp_path,
     again = short(callback=lambda number, state: numbers.append(number))
     same_bits(whole, again.fit(blocks, checkpoint=path))
     assert numbers[0] == 9
+
+
+def crash_in(monkeypatch, phase, number):
+    """Die right after the given time of writing in a phase."""
+    write, times = CheckpointFile.write, []
+
+    def dying(self, now, tree):
+        write(self, now, tree)
+        times.append(now)
+        if times.count(phase) == number:
+            raise Stop
+
+    monkeypatch.setattr(CheckpointFile, "write", dying)
+
+
+@pytest.mark.parametrize("kernel", [None, KERNEL])
+def test_a_fit_goes_on_from_the_chain_that_leads(blocks, tmp_path, monkeypatch, kernel):
+    whole, path = short(kernel).fit(blocks), tmp_path / "c.checkpoint"
+    with monkeypatch.context() as patch:
+        crash_in(patch, "lead", 11)
+        with pytest.raises(Stop):
+            short(kernel).fit(blocks, checkpoint=path, every=0)
+    with monkeypatch.context() as patch:  # which would be wasted work
+        patch.setattr("gptm.starts.start._Contest", None)
+        same_bits(whole, short(kernel).fit(blocks, checkpoint=path, every=0))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fit_that_dies_after_its_last_sweep_goes_on(blocks, tmp_path, monkeypatch):
+    """What belongs to a checkpoint stays as long as the checkpoint does."""
+    whole, path = short().fit(blocks), tmp_path / "c.checkpoint"
+
+    def crash(*arguments, **settings):
+        raise Stop
+
+    for place in ("inference.blocks.run_blocks.summarised", "model.fitting.conclude"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"gptm.{place}", crash)
+            with pytest.raises(Stop):
+                short().fit(blocks, checkpoint=path, every=0)
+        assert path.exists()
+    same_bits(whole, short().fit(blocks, checkpoint=path, every=0))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["checkpoint", "states"])
+def test_a_full_disk_leaves_the_last_checkpoint_whole(blocks, tmp_path, monkeypatch, what):
+    """The fit goes on, says so once, and dies: the same call goes on from the last time of writing."""
+    whole, path, tries = short().fit(blocks), tmp_path / "c.checkpoint", []
+
+    def full(*arguments, **settings):
+        tries.append(arguments)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def crash(number, state):
+        if number == 6:
+            place = "storage.checkpoint_file.replace_file"
+            if what == "states":
+                place = "inference.blocks.block_states._link"
+            monkeypatch.setattr(f"gptm.{place}", full)
+        if number == 12:
+            raise Stop
+
+    with pytest.warns(UserWarning, match="cannot be written") as told, pytest.raises(Stop):
+        short(callback=crash).fit(blocks, checkpoint=path, every=0)
+    assert sum("cannot be written" in str(one.message) for one in told) == 1
+    assert len(tries) == 6  # it tries again, as there may be room again
+    monkeypatch.undo()
+    assert not list((tmp_path / "c.checkpoint.blocks").glob("*.tmp"))
+    numbers = []
+    again = short(callback=lambda number, state: numbers.append(number))
+    same_bits(whole, again.fit(blocks, checkpoint=path, every=0))
+    assert numbers[0] == 6
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "flipped"])
+def test_damaged_states_are_refused(blocks, tmp_path, damage):
+    path = tmp_path / "c.checkpoint"
+
+    def crash(number, state):
+        if number == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        short(callback=crash).fit(blocks, checkpoint=path, every=0)
+    [folder] = (tmp_path / "c.checkpoint.blocks").iterdir()
+    state = folder / "000002.npz"
+    data = bytearray(state.read_bytes())
+    data[len(data) // 2] ^= 4
+    if damage == "missing":
+        state.unlink()
+    else:
+        state.write_bytes({"empty": b"", "cut": data[: len(data) // 2], "flipped": data}[damage])
+    said = "missing" if damage == "missing" else "damaged"
+    with pytest.raises(ValueError, match=rf"000002\.npz belongs to the checkpoint, and is {said}"):
+        short().fit(blocks, checkpoint=path)
+    assert path.exists()
+
+
+def test_states_are_on_the_disk_before_their_checkpoint(blocks, tmp_path, monkeypatch):
+    """A power cut may otherwise leave a checkpoint whose states are empty files."""
+    events, sync, replace = [], os.fsync, checkpoint_file.replace_file
+
+    def syncing(handle):
+        events.append(os.readlink(f"/proc/self/fd/{handle}"))
+        sync(handle)
+
+    def replacing(*arguments, **settings):
+        events.append("checkpoint")
+        replace(*arguments, **settings)
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("no names of open files here")
+    monkeypatch.setattr(os, "fsync", syncing)
+    monkeypatch.setattr(checkpoint_file, "replace_file", replacing)
+    monkeypatch.setattr(run_blocks, "LEAD", 0)
+    monkeypatch.setattr("gptm.starts.start._Contest._keep", lambda self: None)
+    short(max_iter=1).fit(blocks, checkpoint=tmp_path / "c", every=0)
+    before = events[: events.index("checkpoint")]
+    assert sum(name.endswith(".npz") for name in before) == blocks.n_blocks
+    assert before[-2].endswith("sweep-1.tmp")  # the names in it
+    assert before[-1] == str(tmp_path / "c.blocks")
 
 
 # The command line

@@ -1,5 +1,6 @@
 """A fit that was killed goes on where it was, and ends in the same bits."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from numpy.testing import assert_array_equal
 import gptm
 from gptm import CTM, GPTM
 from gptm import kernels as k
-from gptm.storage.checkpoint_file import CheckpointFile, seconds
+from gptm.storage import checkpoint_file
+from gptm.storage.checkpoint_file import CheckpointFile, kept_until_saved, seconds
 from test_golden import FITS, documents
 
 COUNTS, METADATA = documents()
@@ -184,6 +186,43 @@ def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
         model = CTM(3, max_iter=5, random_state=0).fit(COUNTS, checkpoint=path, every=0)
     assert sum("cannot be written" in str(one.message) for one in told) == 1
     same(model, fit(CTM(3, max_iter=5, random_state=0)))
+
+
+def test_a_disk_that_has_room_again_gets_a_checkpoint(tmp_path, monkeypatch):
+    path, replace, times = tmp_path / "work", checkpoint_file.replace_file, []
+
+    def full_at_first(*arguments, **settings):
+        times.append(1)
+        if len(times) < 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(*arguments, **settings)
+
+    monkeypatch.setattr(checkpoint_file, "replace_file", full_at_first)
+    crash_at(monkeypatch, 9)
+    with pytest.warns(UserWarning, match="tries again later") as told, pytest.raises(Crash):
+        FITS["ctm"]().fit(COUNTS, metadata=METADATA, checkpoint=path, every=0)
+    assert sum("cannot be written" in str(one.message) for one in told) == 1
+    monkeypatch.undo()
+    assert path.exists()
+    same(fit(FITS["ctm"](), path), fit(FITS["ctm"]()))
+
+
+def test_a_model_that_cannot_be_saved_is_not_lost(tmp_path):
+    path = tmp_path / "work"
+    models = []
+
+    def fit_and_die():
+        with kept_until_saved():
+            models.append(fit(FITS["ctm"](), path))
+            raise Crash
+
+    with pytest.raises(Crash):
+        fit_and_die()
+    assert path.exists()
+    with kept_until_saved():
+        same(fit(FITS["ctm"](), path), models[0])
+        assert path.exists()
+    assert not path.exists()
 
 
 def test_durations():

@@ -1,10 +1,12 @@
 """The command line: what it prints where, what it leaves on disk, and how it ends."""
 
+import errno
 import io
 import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -752,6 +754,83 @@ def test_an_interrupted_fit_does_not_replace_a_model(csv, fitted, monkeypatch, t
     monkeypatch.setattr(gptm.GPTM, "fit", interrupted)
     assert "is unchanged" in failing(130, "fit", csv, "-t", 2, "--max-iter", 3, "-o", path)
     assert path.read_bytes() == before
+
+
+def test_without_a_checkpoint_an_interrupted_fit_is_saved_beside_the_model(
+    csv, fitted, monkeypatch, tmp_path
+):
+    path = tmp_path / "m.gptm"
+    path.write_bytes(Path(fitted[0]).read_bytes())
+    before, fit = path.read_bytes(), gptm.GPTM.fit
+
+    def interrupted(self, *arguments, **keywords):
+        fit(self, *arguments, **keywords)
+        self.fitted_ = replace(self.fitted_, reason="interrupt")
+        return self
+
+    monkeypatch.setattr(gptm.GPTM, "fit", interrupted)
+    arguments = ["fit", csv, "-t", 2, "--max-iter", 3, "--no-checkpoint", "-o", path]
+    assert f"saved in {path}.interrupted" in failing(130, *arguments)
+    assert path.read_bytes() == before
+    assert gptm.load(f"{path}.interrupted").n_components == 2
+
+
+def test_a_full_disk_at_the_end_loses_no_fit(csv, monkeypatch, tmp_path):
+    path = tmp_path / "m.gptm"
+    arguments = ["fit", csv, "-t", 2, "--max-iter", 3, "-o", path]
+
+    def full(self, *arguments, **keywords):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gptm.storage.checkpoint_file.CheckpointFile.due", lambda self: True)
+        patch.setattr(gptm.GPTM, "save", full)
+        assert f"{path}: No space left on device.\n" in failing(1, *arguments)
+    assert [file.name for file in tmp_path.iterdir()] == ["m.gptm.checkpoint"]
+    save = gptm.GPTM.save
+
+    def only_elsewhere(self, target, **keywords):
+        if str(target) == str(path):
+            full(self)
+        save(self, target, **keywords)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gptm.GPTM, "save", only_elsewhere)
+        told = failing(1, *arguments)
+    [other] = re.findall("The model is saved in (.*) instead", told)
+    assert gptm.load(other).n_components == 2
+    shutil.rmtree(Path(other).parent)
+    ok(*arguments)
+    assert [file.name for file in tmp_path.iterdir()] == ["m.gptm"]
+
+
+MEMORY = """
+import resource
+from gptm.cli.app import app
+try:
+    app(["fit", {csv!r}, "-q", "-t", "2", "--max-iter", "2", "-k", "none", "-o", {path!r}])
+except SystemExit as end:
+    assert end.code == 0
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 200 * 2**20, used + 200 * 2**20))
+app(["fit", {wide!r}, "-q", "-t", "400", "--min-df", "1", "-k", "none", "-o", {path!r}])
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="sizes are told there")
+def test_too_little_memory_is_one_line(csv, tmp_path):
+    """As `ulimit -v` has it, from the second fit on: libraries take much already when they load."""
+    wide, path = tmp_path / "wide.csv", tmp_path / "m.gptm"
+    letters = "abcdefghijklmnopqrst"
+    words = ["".join(letters[i // 20**j % 20] for j in range(5)) for i in range(100_000)]
+    rows = [" ".join(words[i : i + 500]) for i in range(0, len(words), 500)]
+    wide.write_text("text\n" + "\n".join(rows))
+    code = MEMORY.format(csv=str(csv), path=str(path), wide=str(wide))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert "there is not enough memory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert gptm.load(path).n_components == 2
 
 
 # Questions to a model

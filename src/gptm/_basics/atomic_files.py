@@ -31,16 +31,18 @@ def replace_file(path: str | os.PathLike[str], data: bytes, *, one_writer: bool 
             file.flush()
             os.fsync(file.fileno())
         os.replace(waiting, target)
-        _sync_folder(target.parent)
-    except BaseException:
+        sync(target.parent)
+    except BaseException as error:
         waiting.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = os.fspath(path)  # a full disk does not say which file it was
         raise
 
 
-def _sync_folder(folder: Path) -> None:
-    """Let the new name outlive a power cut, where the system can promise that."""
+def sync(path: Path) -> None:
+    """Let what is in a file, or the names in a folder, outlive a power cut, where the system can promise that."""
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

@@ -1,8 +1,10 @@
 """`gptm fit`: from a file to a model."""
 
 import shlex
+import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -121,29 +123,44 @@ def fit(
     tell_reading(session, reading)
 
     from gptm.model import GPTM
+    from gptm.storage.checkpoint_file import kept_until_saved
 
     kept = None if no_checkpoint else checkpoint or _beside_output(target)
     if restart and kept is not None:
         Path(kept).unlink(missing_ok=True)
-    with (
-        _cluster(scheduler) as client,
-        terminating(kept is not None) as terminated,
-        fitting(session, "fitting", model.max_iter, model.tol) as callback,
-    ):
-        fitted = GPTM(
-            topics,
-            random_state=session.seed,
-            n_jobs=session.jobs,
-            callback=callback,
-            **choices,
-        ).fit(reading.corpus, checkpoint=kept, client=client)
-    interrupted = fitted.stop_reason_ == "interrupt"
-    if terminated and interrupted:
-        raise Terminated
-    if interrupted and kept is not None and Path(target).exists():
-        session.say(f"\ninterrupted: {target} is unchanged. Run the same command to continue.")
-        return INTERRUPTED
-    save_fitted(fitted, target, reading, settings["text"], keep_corpus=not no_corpus)
+    with kept_until_saved():
+        with (
+            _cluster(scheduler) as client,
+            terminating(kept is not None) as terminated,
+            fitting(session, "fitting", model.max_iter, model.tol) as callback,
+        ):
+            fitted = GPTM(
+                topics,
+                random_state=session.seed,
+                n_jobs=session.jobs,
+                callback=callback,
+                **choices,
+            ).fit(reading.corpus, checkpoint=kept, client=client)
+        interrupted = fitted.stop_reason_ == "interrupt"
+        if terminated and interrupted:
+            raise Terminated
+        if interrupted and Path(target).exists():
+            if kept is not None:
+                session.say(
+                    f"\ninterrupted: {target} is unchanged. Run the same command to continue."
+                )
+                return INTERRUPTED
+            target = f"{target}.interrupted"  # beside the model that is there, which may be better
+        text, keep_corpus = settings["text"], not no_corpus
+
+        def save(path: str) -> None:
+            save_fitted(fitted, path, reading, text, keep_corpus=keep_corpus)
+
+        try:
+            save(target)
+        except OSError as error:
+            _save_elsewhere(save, target, error)
+            raise
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
     _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
     return INTERRUPTED if interrupted else OK
@@ -167,6 +184,20 @@ def _cluster(scheduler: str | None) -> "AbstractContextManager[Client | None]":
     from gptm.inference.blocks.dask_cluster import connect
 
     return connect(scheduler)
+
+
+def _save_elsewhere(save: Callable[[str], None], target: str, error: OSError) -> None:
+    """Put a model whose own file cannot be written into a temporary folder, and let the error say so."""
+    if target == "-":  # a pipe: its reader knows why
+        return
+    folder = tempfile.mkdtemp(prefix="gptm-")
+    path = str(Path(folder) / Path(target).name)
+    try:
+        save(path)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        error.strerror = f"{error.strerror}. The model is saved in {path} instead"
 
 
 def _beside_output(target: str) -> str | None:

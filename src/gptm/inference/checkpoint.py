@@ -11,16 +11,24 @@ import numpy as np
 from gptm.kernels.weighted_terms import Terms
 
 Tree = dict[str, Any]
+LEADS = "lead"  # phase in which a sample leads the chain of all documents
 
 
 class Checkpoint(Protocol):
     """A place that stores the state of a fit."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last write did not work, so that an older tree is stored."""
 
     def due(self) -> bool:
         """Whether it is time to write."""
 
     def write(self, phase: str, tree: Tree) -> None:
         """Store this tree in place of the last one."""
+
+    def missed(self, error: OSError) -> None:
+        """Note that what belongs to a tree cannot be stored, so that the last one stays."""
 
     def read(self, phase: str) -> Tree | None:
         """The stored tree, if it belongs to this phase."""
@@ -29,14 +37,42 @@ class Checkpoint(Protocol):
 class NoCheckpoint:
     """Stores nothing."""
 
+    failed = False
+
     def due(self) -> bool:
         return False
 
     def write(self, phase: str, tree: Tree) -> None:
         return None
 
+    def missed(self, error: OSError) -> None:
+        return None
+
     def read(self, phase: str) -> Tree | None:
         return None
+
+
+class Under:
+    """A checkpoint that stores trees of one part of a fit under a name of its own, whatever their phase."""
+
+    def __init__(self, checkpoint: Checkpoint, name: str):
+        self.checkpoint, self.name = checkpoint, name
+
+    @property
+    def failed(self) -> bool:
+        return self.checkpoint.failed
+
+    def due(self) -> bool:
+        return self.checkpoint.due()
+
+    def write(self, phase: str, tree: Tree) -> None:
+        self.checkpoint.write(self.name, tree)
+
+    def missed(self, error: OSError) -> None:
+        self.checkpoint.missed(error)
+
+    def read(self, phase: str) -> Tree | None:
+        return self.checkpoint.read(self.name)
 
 
 def terms_tree(terms: Terms | None) -> Tree | None:

@@ -91,7 +91,7 @@ def run_fit(
     conclude(fitted, progress, tol=settings.tol, with_checkpoint=path is not None)
     fitted = data.named(fitted)
     if checkpoint is not None and fitted.reason != "interrupt":
-        checkpoint.remove()
+        checkpoint.done(None if blocks is None else blocks.kept)
     return FitResult(fitted, data.counts, data.corpus, None if blocks is None else blocks.sample)
 
 

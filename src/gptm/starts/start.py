@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.types import Array
-from gptm.inference.checkpoint import Checkpoint, NoCheckpoint, Tree
+from gptm.inference.checkpoint import LEADS, Checkpoint, NoCheckpoint, Tree
 from gptm.inference.em import loop as em
 from gptm.inference.em.parameter_steps import update_beta
 from gptm.inference.problem import FitProblem
@@ -47,7 +47,7 @@ def make_starts(
     With a `lead` to most documents, all chains start where it leads to.
     """
     checkpoint = checkpoint or NoCheckpoint()
-    if checkpoint.read("chains") is not None or checkpoint.read("em") is not None:
+    if any(checkpoint.read(phase) is not None for phase in ("chains", "em", LEADS)):
         return []
     if lead is not None and lead.start:
         return [led_start(problem, lead, rng) for _ in range(n_starts)]

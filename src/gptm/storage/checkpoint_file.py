@@ -6,9 +6,12 @@ both. Nothing in it is code.
 
 import json
 import os
+import shutil
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +37,8 @@ _MAGIC = "gptm checkpoint"
 
 # Set when the process is asked to end: whatever fit is under way writes its checkpoint at the next sweep, and stops.
 ending = threading.Event()
+
+_unsaved: list[Callable[[], None]] | None = None  # removals that wait until the model is saved
 
 
 class Work(NamedTuple):
@@ -100,7 +105,7 @@ class CheckpointFile:
         self.header: dict[str, Any] = {}
         self.tree: Tree | None = None
         self.phase = ""
-        self.failed = self.ended = False
+        self.failed = self.told = self.ended = False
         if self.path.exists():
             self._open()
         self.written = time.monotonic()
@@ -118,13 +123,29 @@ class CheckpointFile:
         return random_state
 
     def due(self) -> bool:
-        waited = time.monotonic() - self.written >= self.pause
-        return ending.is_set() or (waited and not self.failed)
+        return ending.is_set() or time.monotonic() - self.written >= self.pause
 
     def write(self, phase: str, tree: Tree) -> None:
-        """Replace the file. Where it cannot be written the fit goes on, and says so once."""
-        if not self.failed:
+        """Replace the file. Where it cannot be written, the last one stays, and the fit goes on."""
+        try:
             self._write(phase, tree)
+        except OSError as error:
+            self.missed(error)
+        else:
+            self.failed, self.written = False, time.monotonic()
+            self._stop()
+
+    def missed(self, error: OSError) -> None:
+        """Say, once, that the checkpoint or what belongs to it cannot be written."""
+        self.failed, self.written = True, time.monotonic()
+        if not self.told:
+            self.told = True
+            warn(
+                f"the checkpoint {self.path} cannot be written ({error}); the fit goes on, and tries again later."
+            )
+        self._stop()
+
+    def _stop(self) -> None:
         if ending.is_set() and not self.ended:  # once: whoever stops may write again
             self.ended = True
             raise KeyboardInterrupt
@@ -141,23 +162,24 @@ class CheckpointFile:
             "tree": packed,
         }
         header["checksum"] = _checksum(header, tensors)
-        try:
-            data = to_bytes(tensors, {"gptm": json.dumps(header)})
-            replace_file(self.path, data, one_writer=True)
-        except OSError as error:
-            self.failed = True
-            warn(
-                f"the checkpoint {self.path} cannot be written ({error}); the fit goes on without."
-            )
-        self.written = time.monotonic()
+        replace_file(self.path, to_bytes(tensors, {"gptm": json.dumps(header)}), one_writer=True)
 
     def read(self, phase: str) -> Tree | None:
         return self.tree if phase == self.phase else None
 
-    def remove(self) -> None:
-        """The work is done."""
+    def done(self, beside: Path | None = None) -> None:
+        """The work is done: remove the file, then the folder `beside` it, now or when the model is saved."""
+        if _unsaved is None:
+            self._remove(beside)
+        else:
+            _unsaved.append(partial(self._remove, beside))
+
+    def _remove(self, beside: Path | None) -> None:
+        # The file first: without it the folder is of no use, but not the other way round.
         self.path.unlink(missing_ok=True)
         self.path.with_name(f".{self.path.name}.tmp").unlink(missing_ok=True)
+        if beside is not None:
+            shutil.rmtree(beside, ignore_errors=True)
 
     def _open(self) -> None:
         try:
@@ -181,6 +203,23 @@ class CheckpointFile:
                 Argument("checkpoint"),
                 ".",
             )
+
+
+@contextmanager
+def kept_until_saved() -> Iterator[None]:
+    """Inside the block, fits that are done leave their checkpoints, which go at its end, but not after an error.
+
+    So a model that cannot be saved is not lost: the same fit continues from its checkpoint and tries again.
+    """
+    global _unsaved
+    waiting: list[Callable[[], None]] = []
+    _unsaved = waiting
+    try:
+        yield
+    finally:
+        _unsaved = None
+    for remove in waiting:
+        remove()
 
 
 def seconds(every: Any) -> float:

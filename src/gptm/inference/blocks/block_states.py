@@ -6,9 +6,11 @@ import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
+from gptm._basics.atomic_files import sync
 from gptm._basics.errors import Argument, InputError
 from gptm.inference.blocks.block_documents import BlockState
 
@@ -48,16 +50,29 @@ class KeptStates:
         waiting = self.folder / f"{_tag(number)}.tmp"
         shutil.rmtree(waiting, ignore_errors=True)
         waiting.mkdir(parents=True)
-        yield waiting
-        os.replace(waiting, self.folder / _tag(number))
+        try:
+            yield waiting
+            for file in waiting.iterdir():
+                sync(file)
+            sync(waiting)
+            os.replace(waiting, self.folder / _tag(number))
+        except BaseException:
+            shutil.rmtree(waiting, ignore_errors=True)  # a full disk needs the room
+            raise
+        sync(self.folder)
 
     def check(self, number: int, n: int) -> None:
-        """Look that the states of n blocks are there."""
+        """Look that the states of n blocks are there, and whole."""
         for position in range(n):
             path = self.path(number, position)
-            if not path.is_file():
+            problem = "" if path.is_file() else "missing"
+            try:
+                read_state(path)
+            except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+                problem = problem or "damaged"
+            if problem:
                 raise InputError(
-                    f"{path} belongs to the checkpoint, and is missing. Remove the checkpoint to start anew, or pass "
+                    f"{path} belongs to the checkpoint, and is {problem}. Remove the checkpoint to start anew, or pass "
                     "another ",
                     Argument("checkpoint"),
                     ".",

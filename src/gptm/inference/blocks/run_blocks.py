@@ -14,7 +14,7 @@ from gptm.inference.blocks.block_checkpoint import BlockCheckpoint
 from gptm.inference.blocks.blocked_sweep import BlockedSweep, Workers
 from gptm.inference.blocks.draw_weights import Regression
 from gptm.inference.blocks.sums import FeatureSums
-from gptm.inference.checkpoint import Checkpoint, NoCheckpoint, terms_from, terms_tree
+from gptm.inference.checkpoint import LEADS, Checkpoint, Under, terms_from, terms_tree
 from gptm.inference.contrasts import contrasts
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling import chains as sampler
@@ -63,7 +63,7 @@ def run_blocks(
     length = size.sweeps(n_components) if max_iter is None else max_iter
     saved, reason, chains = checkpoint.read("chains"), None, list[Chain]()
     if saved is None:
-        leading = lead_chain(problem, starts.pop(0), seed, length)
+        leading = lead_chain(problem, starts, seed, length, Under(checkpoint, LEADS))
         reason, state = leading.reason, leading.chains[0].state
         terms = state.terms
         say(f"{problem.counts.shape[0]:,} documents lead, all {size.documents:,} follow")
@@ -76,12 +76,14 @@ def run_blocks(
             workers.forget(None)
             first = state._replace(sweep=0, terms=None, limit=length)
             try:
-                first = sweep.begin(whole, first, seed + _FOLLOWS, HELD)
+                if length and reason != "interrupt":  # which would wait for a pass over all blocks
+                    first = sweep.begin(whole, first, seed + _FOLLOWS, HELD)
             except KeyboardInterrupt:
                 reason = "interrupt"
             chains = [Chain(seed + _FOLLOWS, first, None, ())]
         else:
             workers.take_up(int(saved["sweep"]))
+            workers.forget(int(saved["sweep"]))  # what a fit that died began to keep after it
             sweep.regression = Regression(FeatureSums(**saved["features"]))
         fixed = {"terms": terms_tree(terms), "features": sweep.regression.sums._asdict()}
         result = run_chains(
@@ -93,8 +95,6 @@ def run_blocks(
             checkpoint=BlockCheckpoint(checkpoint, workers, fixed),
             advance=sweep,
         )
-        if result.reason != "interrupt":
-            workers.forget(None)
     chain = result.chains[0]
     kept = chain.kept or only_state(whole, chain.state)
     fitted = summarised(
@@ -108,15 +108,17 @@ def run_blocks(
     return with_whole(fitted, Whole(size.documents, round(sums.tokens), sums.gram), chain.state)
 
 
-def lead_chain(problem: FitProblem, start: Start, seed: int, length: int) -> ChainsResult:
-    """The chain of the sample alone, which finds topics and learns the kernel."""
+def lead_chain(
+    problem: FitProblem, starts: list[Start], seed: int, length: int, checkpoint: Checkpoint
+) -> ChainsResult:
+    """The chain of the sample alone, which finds topics and learns the kernel; from its start, or the checkpoint."""
     return run_chains(
         problem,
-        [Chain(seed, first_state(problem, start), None, ())],
+        [Chain(seed, first_state(problem, start), None, ()) for start in starts],
         max_iter=min(LEAD, length),
         target=np.inf,
         after_sweep=lambda number, state: False,
-        checkpoint=NoCheckpoint(),
+        checkpoint=checkpoint,
     )
 
 
