@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.peers import corpora
-from gptm import CTM, model
+from gptm import CTM
 from gptm.inference.sampling import kept, run_sampler, sweeps
+from gptm.model import starting
 from gptm.starts import lda as gibbs
 
 HERE = Path(__file__).resolve().parent
@@ -20,7 +21,7 @@ DATA = HERE.parents[1] / "shared" / "data"
 PARTS = {
     "Gibbs sweeps": (gibbs.LdaRun, "sweep_to"),
     "likelihood of the runs": (gibbs.LdaRun, "fit"),
-    "rest of the start": (model, "make_starts"),
+    "rest of the start": (starting, "make_starts"),
     "kept draws": (kept.Kept, "add"),
     "means of the draws": (run_sampler, "summarised"),
 }

@@ -132,7 +132,7 @@ def test_no_function_of_the_room_takes_an_estimator():
         for path in ROOM.glob("*.py")
         if "gptm.model.estimator" in path.read_text(encoding="utf-8")
     }
-    assert importing == {"__init__", "ctm", "stored"}
+    assert importing == {"__init__", "checked_model", "ctm", "stored"}
 
 
 def test_a_pickle_has_no_texts_and_answers_the_same():
