@@ -127,7 +127,7 @@ def _retyped(column: ColumnKind, values: pd.Series, ids: DocumentIds, log: Probl
         note_doubtful_dates(column.name, column.kind, cells, log)
     lines = range(1, len(cells) + 1)
     typed = typed_column(column.name, column.kind, cells, lines, ids, log)
-    # The type is told, not guessed: pandas would guess text, and cannot hold half a character in it.
+    # With its type: pandas would take it for text, and cannot hold half a character in it.
     return pd.Series(
         typed, index=values.index, name=column.name, dtype=getattr(typed, "dtype", None)
     )

@@ -41,7 +41,7 @@ _MARKS = (  # byte-order marks; the longer ones first, since one begins like ano
 
 
 def shown(progress: Progress | None, verbose: bool) -> Progress | None:
-    """What is told of progress: a function of the caller's, lines, or nothing."""
+    """What shows progress: a function of the caller's, lines, or nothing."""
     check_truth("verbose", verbose)
     return Pieces("megabytes read", 1_000_000) if verbose and progress is None else progress
 

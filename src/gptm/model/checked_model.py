@@ -1,14 +1,12 @@
 """Whether somebody passed a fitted model, for functions that are no methods of it."""
 
-from typing import Any
-
 from sklearn.utils.validation import check_is_fitted
 
 from gptm._basics.errors import ArgumentError, Message
 from gptm.model.estimator import GPTM
 
 
-def check_fitted(model: Any, name: str = "model") -> None:
+def check_fitted(model: object, name: str = "model") -> None:
     """An error for anything but a fitted GPTM or CTM."""
     if not isinstance(model, GPTM):
         got = Message(f"an object of type {type(model).__name__}")
