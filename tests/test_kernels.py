@@ -723,6 +723,15 @@ def test_a_column_that_says_nothing_is_warned_of(kernel, values, words):
         kernel.bind(Documents(5, pd.DataFrame({"x": values})))
 
 
+def test_lists_as_levels_are_warned_of():
+    frame = pd.DataFrame({"tags": [["a", "b"], ["a"], ["a", "b"], ["b"]]})
+    with pytest.warns(UserWarning, match=r"takes each list .* multiple=True"):
+        k.Categorical("tags").bind(k.Documents(4, frame))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        k.Categorical("tags", multiple=True).bind(k.Documents(4, frame))
+
+
 def test_labels_that_say_nothing_are_warned_of():
     with pytest.warns(UserWarning, match="no two documents have the same label in y"):
         k.MustLink().bind(Documents(3, y=[0, 1, 2]))

@@ -95,7 +95,13 @@ class Categorical(Kernel):
             return MembershipBound.of(
                 self, self._sorted({v for vs in lists for v in vs}), lists, mark
             )
-        names = self.read(documents.frame)
+        cells = self.cells(documents.frame)
+        if any(isinstance(cell, list | tuple | set | frozenset) for cell in cells):
+            warn(
+                f"{self!r} takes each list of values as one level, so documents whose lists differ have nothing in "
+                f"common. If a document may have several levels, use Categorical({self.column!r}, multiple=True)."
+            )
+        names = level_names(cells)
         levels = self._sorted({name for name in names if name is not None})
         codes = codes_of(names, levels)
         warn_useless(self, codes, len(levels), f"value in {self.column!r}")
