@@ -258,8 +258,8 @@ def fit(saved):
     model.save(saved)
 
 FITS["chains"]().set_params(max_iter=2).fit(counts, metadata=metadata)  # compiled by now
-rng, kills, finished, resumed, torn = random.Random(0), 0, 0, 0, 0
-while kills < {kills} or finished == 0:
+rng, kills, finished, resumed, torn, killed = random.Random(0), 0, 0, 0, 0, True
+while kills < {kills} or killed:  # the last one comes to its end
     before = os.path.exists({path!r})
     child = os.fork()
     if child == 0:

@@ -557,7 +557,6 @@ def with_escapes(header, tensors):
     header["libraries"]["gptm"] = ESCAPE
     header["vocabulary"] = [f"{ESCAPE}{i}" for i in range(V)]
     header["topic_names"] = [ESCAPE, None, None]
-    header["parameters"]["random_state"] = ESCAPE
     header["corpus"]["metadata"][0]["name"] = ESCAPE
 
 
@@ -572,8 +571,13 @@ def test_a_file_cannot_command_the_terminal(name, options, changed):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text)
 
 
-def test_an_error_cannot_command_the_terminal(changed):
-    path = changed(setting("reason")(ESCAPE), "none")
+def seed_with_escapes(header, tensors):
+    header["parameters"]["random_state"] = ESCAPE
+
+
+@pytest.mark.parametrize("change", [setting("reason")(ESCAPE), seed_with_escapes])
+def test_an_error_cannot_command_the_terminal(change, changed):
+    path = changed(change, "none")
     for options in ([], ["--debug"]):
         done = command(*options, "info", path)
         assert done.returncode == 1

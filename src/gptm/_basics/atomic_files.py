@@ -34,7 +34,7 @@ def replace_file(path: str | os.PathLike[str], data: bytes, *, one_writer: bool 
         sync(target.parent)
     except BaseException as error:
         waiting.unlink(missing_ok=True)
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and error.errno is not None:
             error.filename = os.fspath(path)  # a full disk does not say which file it was
         raise
 
