@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
 from gptm._basics.validation import check_level, check_number
 from gptm.effects.column_values import distinct_settings, read_settings, warn_unseen
@@ -169,7 +169,8 @@ def term_number(kernel: Kernel, term: str | int | None) -> int:
     by_column = [n for n, part in enumerate(_terms(kernel)) if term in part.column_names()]
     if len(by_column) == 1:
         return by_column[0]
-    raise ArgumentError("term", f"must be one of {labels}, or its number", term)
+    got = Message("none, and the kernel has several") if term is None else term
+    raise ArgumentError("term", f"must be one of {labels}, or its number", got)
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:
