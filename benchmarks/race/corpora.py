@@ -13,6 +13,7 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer
 
 from benchmarks.race.environments import HERE, install, python_of
+from gptm.metrics import split_tokens
 
 CACHE = HERE.parent / ".race"
 WORDS = {"stop_words": "english", "min_df": 5, "max_df": 0.5, "max_features": 5000}
@@ -44,6 +45,40 @@ def poliblog(folder: Path) -> tuple[csr_matrix, np.ndarray, pd.DataFrame]:
         }
     )
     return counts, vectorizer.get_feature_names_out(), frame
+
+
+PARAGRAPHS = 6000  # of the State of the Union addresses
+
+
+def texts_of(folder: Path, name: str) -> list[str]:
+    """The documents of a corpus; of speeches, some of their paragraphs."""
+    texts = [row["text"] for row in rows_of(folder, name)]
+    if name != "sotu":
+        return texts
+    paragraphs = [part for text in texts for part in text.split("\n\n")]
+    paragraphs = [part for part in paragraphs if len(part.split()) >= 20]
+    some = np.random.default_rng(0).permutation(len(paragraphs))[:PARAGRAPHS]
+    return [paragraphs[i] for i in np.sort(some)]
+
+
+class Completed:
+    """Counts of documents to learn from, and of held-out ones with a part of their words seen.
+
+    A fifth of the documents is held out. Words are those of the training documents; documents with too few of them are
+    left out.
+    """
+
+    def __init__(self, folder: Path, name: str, seed: int, seen: tuple[float, ...]):
+        texts = texts_of(folder, name)
+        order = np.random.default_rng(seed).permutation(len(texts))
+        held_out, train = np.sort(order[: len(texts) // 5]), np.sort(order[len(texts) // 5 :])
+        vectorizer = CountVectorizer(token_pattern=LETTERS, **WORDS)
+        counts = csr_matrix(vectorizer.fit_transform([texts[i] for i in train]), dtype=float)
+        others = csr_matrix(vectorizer.transform([texts[i] for i in held_out]), dtype=float)
+        self.counts = counts[np.asarray(counts.sum(1)).ravel() >= LEAST_WORDS]
+        others = others[np.asarray(others.sum(1)).ravel() >= LEAST_WORDS]
+        self.vocabulary = vectorizer.get_feature_names_out()
+        self.parts = [split_tokens(others, observed, seed) for observed in seen]
 
 
 class Labelled:

@@ -62,5 +62,6 @@ def measure(track: Track, case: Case, library: str) -> dict[str, Any]:
             return row | {"failed": last[0][:300]}
         result = json.loads((folder / "result.json").read_text())
         topics, theta = np.load(folder / "topics.npy"), np.load(folder / "theta.npy")
+        result["new_theta"] = [np.load(path) for path in sorted(folder.glob("new_theta_*.npy"))]
     row |= {name: result[name] for name in ("seconds", "cpu", "memory_mb", "version", "facts")}
     return row | track.scores(case, topics, theta, result)

@@ -7,6 +7,12 @@ import pandas as pd
 
 SCORES = {
     "words": ("log_likelihood", "perplexity", "npmi", "seconds", "cpu", "memory_mb"),
+    "new_words": (
+        *(f"{theta}_{seen}" for theta in ("own", "common") for seen in (50, 20, 5)),
+        "npmi",
+        "seconds",
+        "cpu",
+    ),
     "effects": ("slope", "error", "bands_hold", "least_overlap", "seconds", "cpu"),
     "topics": ("npmi", "c_v", "diversity", "purity", "nmi", "assigned", "seconds", "cpu"),
 }

@@ -24,18 +24,20 @@ class Task(NamedTuple):
     )
     texts: list[str] | None = None
     vectors: np.ndarray | None = None  # (D, n) of sentences, unit length
+    new: tuple[csr_matrix, ...] = ()  # new documents, whose proportions are asked for
 
     def documents(self) -> list[list[str]]:
         """Words one by one, for libraries that count for themselves."""
-        rows = []
-        for d in range(self.counts.shape[0]):
-            cells = slice(self.counts.indptr[d], self.counts.indptr[d + 1])
-            times = self.counts.data[cells].astype(int)
-            rows.append(np.repeat(self.vocabulary[self.counts.indices[cells]], times).tolist())
-        return rows
+        return as_words(self.counts, self.vocabulary)
+
+    def new_documents(self) -> list[list[list[str]]]:
+        """The same of each set of new documents."""
+        return [as_words(counts, self.vocabulary) for counts in self.new]
 
     def write(self, folder: Path) -> None:
         save_npz(folder / "counts.npz", self.counts)
+        for number, counts in enumerate(self.new):
+            save_npz(folder / f"new_{number}.npz", counts)
         np.save(folder / "vocabulary.npy", self.vocabulary.astype(str))
         if self.metadata is not None:
             self.metadata.to_json(
@@ -56,6 +58,10 @@ class Task(NamedTuple):
             np.load(folder / "vocabulary.npy"),
             metadata=pd.read_json(table, orient="table") if table.exists() else None,
             vectors=np.load(vectors) if vectors.exists() else None,
+            new=tuple(
+                load_npz(folder / f"new_{number}.npz").tocsr()
+                for number in range(len(list(folder.glob("new_*.npz"))))
+            ),
             **rest,
         )
 
@@ -71,6 +77,17 @@ class Outcome(NamedTuple):
     effect: dict[str, list[float]] | None = (
         None  # estimate, low and high (90 %) of each topic's share difference
     )
+    new_theta: tuple[np.ndarray, ...] = ()  # proportions of each set of new documents
+
+
+def as_words(counts: csr_matrix, vocabulary: np.ndarray) -> list[list[str]]:
+    """The words of each document, one by one."""
+    rows = []
+    for d in range(counts.shape[0]):
+        cells = slice(counts.indptr[d], counts.indptr[d + 1])
+        times = counts.data[cells].astype(int)
+        rows.append(np.repeat(vocabulary[counts.indices[cells]], times).tolist())
+    return rows
 
 
 def in_our_order(found: np.ndarray, words: list[str], vocabulary: np.ndarray) -> np.ndarray:

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from benchmarks.race.corpora import Labelled, poliblog
+from benchmarks.peers.corpora import Split
+from benchmarks.peers.scoring import completion, own_completion
+from benchmarks.race.corpora import Completed, Labelled, poliblog
 from benchmarks.race.task import Task
 from benchmarks.simulated import simulator
 from gptm import metrics
@@ -111,6 +113,45 @@ def split_words(counts: Any, seed: int) -> tuple[Any, dict[int, np.ndarray]]:
     return train.tocsr(), held
 
 
+class Completion(Track):
+    """Held-out words of new documents, of which a part is seen; no side information.
+
+    *own* takes each library's own proportions, *common* one estimator for all, given the topics.
+    """
+
+    libraries = ("gptm", "gptm_em", "topica_lda", "topica_stm", "tomotopy_lda", "sklearn_lda")
+    seeds = 2
+    seen = (0.5, 0.2, 0.05)
+
+    def cases(self, seeds: int) -> Iterator[Case]:
+        names = ("20news_stripped", "nips", "sotu", "m10")
+        return (Case(name, K, seed) for name in names for K in (20, 50) for seed in range(seeds))
+
+    @cache  # noqa: B019
+    def corpus(self, name: str, seed: int) -> Completed:
+        return Completed(self.folder(), name, seed, self.seen)
+
+    def task(self, case: Case, library: str) -> Task:
+        corpus = self.corpus(case.corpus, case.seed)
+        new = tuple(seen for seen, _ in corpus.parts)
+        return Task(corpus.counts, corpus.vocabulary, case.K, case.seed, THREADS, new=new)
+
+    def scores(
+        self, case: Case, topics: np.ndarray, theta: np.ndarray, result: dict[str, Any]
+    ) -> dict[str, float]:
+        corpus, scores = self.corpus(case.corpus, case.seed), {}
+        for share, (seen, hidden), own in zip(
+            self.seen, corpus.parts, result["new_theta"], strict=True
+        ):
+            split, percent = Split(corpus.counts, seen, hidden), f"{100 * share:.0f}"
+            scores[f"own_{percent}"] = own_completion(split, topics, own)
+            scores[f"common_{percent}"] = completion(split, topics)[0]
+        scores["npmi"] = float(
+            metrics.npmi_coherence(topics, corpus.counts, n_words=TOP_WORDS).mean()
+        )
+        return scores
+
+
 class Effects(Track):
     """A group's effect on the shares of all topics, on simulated corpora where the truth is known."""
 
@@ -211,4 +252,9 @@ class Topics(Track):
         }
 
 
-TRACKS: dict[str, type[Track]] = {"words": Words, "effects": Effects, "topics": Topics}
+TRACKS: dict[str, type[Track]] = {
+    "words": Words,
+    "new_words": Completion,
+    "effects": Effects,
+    "topics": Topics,
+}

@@ -1,6 +1,7 @@
 """One fit in a process of its own: `python -m benchmarks.race.worker LIBRARY FOLDER`.
 
-The clock covers the fit alone: not imports, and not a first fit to 100 documents, which compiles whatever has to be.
+The clock covers the fit, and the proportions of new documents where they are asked for. It does not cover imports, nor
+a first fit to 100 documents, which compiles whatever has to be.
 """
 
 import json
@@ -30,6 +31,7 @@ def first_documents(task: Task) -> Task:
         texts=None if task.texts is None else task.texts[:n],
         vectors=None if task.vectors is None else task.vectors[:n],
         effect=None,
+        new=tuple(counts[:n] for counts in task.new),
     )
 
 
@@ -49,6 +51,8 @@ def main(library: str, folder: Path) -> None:
     seconds, cpu = time.perf_counter() - started, cpu_seconds() - cpu
     np.save(folder / "topics.npy", np.asarray(outcome.topics, dtype=np.float64))
     np.save(folder / "theta.npy", np.asarray(outcome.theta, dtype=np.float64))
+    for number, theta in enumerate(outcome.new_theta):
+        np.save(folder / f"new_theta_{number}.npy", np.asarray(theta, dtype=np.float64))
     result = {
         "seconds": round(seconds, 2),
         "cpu": round(cpu, 2),

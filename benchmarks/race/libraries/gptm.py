@@ -18,20 +18,20 @@ def kernel_of(task: Task) -> kernels.Kernel | None:
     return sum(terms[1:], terms[0]) if terms else None
 
 
-def fit(task: Task, kernel: kernels.Kernel | None = None) -> Outcome:
+def fit(task: Task, kernel: kernels.Kernel | None = None, **settings: Any) -> Outcome:
     """The topics are weights of words as `topics()` orders them where texts are given, and else probabilities."""
-    model = fitted_model(task, kernel)
+    model = fitted_model(task, kernel, **settings)
     topics = model.components_ if task.texts is None else shown_weights(model.fitted_)
-    return Outcome(topics, model.doc_topics_, facts_of(model), _effect(model, task))
+    new_theta = tuple(model.transform(counts) for counts in task.new)
+    return Outcome(topics, model.doc_topics_, facts_of(model), _effect(model, task), new_theta)
 
 
-def fitted_model(task: Task, kernel: kernels.Kernel | None = None) -> GPTM:
+def fitted_model(task: Task, kernel: kernels.Kernel | None = None, **settings: Any) -> GPTM:
     metadata = task.metadata
     if task.vectors is not None and kernel is not None:
         metadata = {"vector": list(task.vectors)}
-    model = GPTM(
-        task.K, kernel=kernel or kernel_of(task), random_state=task.seed, n_jobs=task.threads
-    )
+    kernel = kernel or kernel_of(task)
+    model = GPTM(task.K, kernel=kernel, random_state=task.seed, n_jobs=task.threads, **settings)
     return model.fit(task.counts, metadata=metadata)
 
 

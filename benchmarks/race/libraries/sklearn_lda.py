@@ -18,4 +18,5 @@ def fit(task: Task) -> Outcome:
         n_jobs=task.threads,
     )
     theta = model.fit_transform(task.counts)
-    return Outcome(model.components_, theta, {"passes": model.n_iter_})
+    new_theta = tuple(model.transform(counts) for counts in task.new)
+    return Outcome(model.components_, theta, {"passes": model.n_iter_}, new_theta=new_theta)

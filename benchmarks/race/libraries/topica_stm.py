@@ -17,7 +17,8 @@ def fit(task: Task) -> Outcome:
     fitted = model.fit(task.documents(), num_threads=task.threads, **side) or model
     topics = in_our_order(np.asarray(fitted.topic_word), list(fitted.vocabulary), task.vocabulary)
     facts = {"converged": bool(fitted.converged)}
-    return Outcome(topics, np.asarray(fitted.doc_topic), facts, _effect(fitted, task))
+    new_theta = tuple(np.asarray(fitted.transform(words)) for words in task.new_documents())
+    return Outcome(topics, np.asarray(fitted.doc_topic), facts, _effect(fitted, task), new_theta)
 
 
 def _effect(model: topica.STM, task: Task) -> dict[str, list[float]] | None:
