@@ -1,7 +1,13 @@
 """What all tests and examples share."""
 
+import signal
+
 import pytest
 from hypothesis import settings
+
+# A shell that starts the tests in the background lets them, and every program that they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("busy machine", deadline=None)  # how long an example takes is not tested
 settings.load_profile("busy machine")

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 _ALL = 10  # first iterations that are all shown
 _PAUSE = 1.0  # seconds between the lines after these
@@ -89,19 +90,29 @@ class Pieces:
         print(f"[gptm] {self.what}: {done / self.unit:,.0f}{of}, {seconds:.1f} s", flush=True)
 
 
-_told: ContextVar["Pieces | None"] = ContextVar("told", default=None)
+Tell = Callable[
+    [int, int | None], Any
+]  # called with how much is done, and how much there is in all
+_told: ContextVar[Tell | None] = ContextVar("told", default=None)
 
 
 @contextmanager
-def telling(what: str, verbose: int | bool) -> Iterator[None]:
-    """Inside the block, long loops over documents print how far they are, if `verbose` asks for it."""
-    token = _told.set(Pieces(what) if verbose else None)
+def telling(what: str, verbose: int | bool, progress: Tell | None = None) -> Iterator[None]:
+    """Inside the block, long loops call `progress` with how far they are, or print it if `verbose` asks for it."""
+    token = _told.set(Pieces(what) if verbose and progress is None else progress)
     try:
         yield
     finally:
         _told.reset(token)
 
 
-def told() -> "Pieces | None":
-    """What a long loop over documents calls with how many pieces are done, and of how many."""
+def told() -> Tell | None:
+    """What a long loop over documents calls with how many pieces are done, and of how many; None for nothing."""
     return _told.get()
+
+
+def tell(done: int, total: int | None) -> None:
+    """One step of a long loop, for a caller who wants to know; `telling` decides what becomes of it."""
+    told_to = told()
+    if told_to is not None:
+        told_to(done, total)

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.atomic_files import replace_file
 from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.progress import tell
 from gptm._basics.validation import check_number
 from gptm._basics.version import VERSION
 from gptm.corpus.block_files import checksum, write_block
@@ -26,6 +27,7 @@ from gptm.corpus.words import Words
 
 BLOCK_DOCUMENTS = 16_384  # of one block at most, and
 BLOCK_ENTRIES = 4_000_000  # words of documents, about 48 MB
+BLOCKS_WRITTEN = "blocks written"  # what is told of a long write
 
 
 class BlockWriter:
@@ -139,6 +141,8 @@ def write_blocks(
     corpus.counts.sum_duplicates()
     with whole_or_nothing(Path(folder), overwrite):
         writer = BlockWriter(folder, corpus.vocabulary, corpus.shape[1], corpus.words)
-        for rows in cut(corpus.counts, block_documents):
+        pieces = cut(corpus.counts, block_documents)
+        for number, rows in enumerate(pieces, start=1):
             writer.add(corpus[rows])
+            tell(number, len(pieces))
         return writer.finish()

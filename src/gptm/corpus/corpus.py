@@ -12,10 +12,10 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
-from gptm._basics.progress import Pieces
+from gptm._basics.progress import tell, telling
 from gptm._basics.validation import check_text, check_truth
 from gptm._basics.warnings import warn
-from gptm.corpus.block_writer import BLOCK_DOCUMENTS, write_blocks
+from gptm.corpus.block_writer import BLOCK_DOCUMENTS, BLOCKS_WRITTEN, write_blocks
 from gptm.corpus.corpus_view import corpus_html
 from gptm.corpus.kinds import check_kinds, kinds_of
 from gptm.corpus.metadata import as_frame
@@ -193,12 +193,11 @@ class Corpus:
             words = _for_vocabulary(words, vocabulary)
         check_truth("verbose", verbose)
         counting, documents = Counting(words, vocabulary), list[str]()
-        tell = Pieces("texts counted") if verbose else None
         total = len(texts) if isinstance(texts, Sized) else None
-        for chunk in chunks(texts):
-            counting.add(chunk)
-            documents.extend(chunk)
-            if tell is not None:
+        with telling("texts counted", verbose):
+            for chunk in chunks(texts):
+                counting.add(chunk)
+                documents.extend(chunk)
                 tell(len(documents), total)
         counts, names, report = counting.finish()
         corpus = cls(
@@ -231,6 +230,7 @@ class Corpus:
         min_df: int | float = 1,
         max_df: int | float = 1.0,
         kinds: Mapping[str, str] | None = None,
+        verbose: bool = False,
     ) -> "Corpus":
         """Count the words of documents that are already cut into words, as gensim and tomotopy take them.
 
@@ -244,6 +244,8 @@ class Corpus:
             Count these words and no others: that of the training corpus, for new documents.
         min_df, max_df : int or float
             In how many documents a word must and may be, or in which share of them, as in scikit-learn.
+        verbose : bool, default=False
+            Whether to print a line a second while documents are counted.
 
         Returns
         -------
@@ -257,7 +259,9 @@ class Corpus:
         (['green', 'house', 'tea'], [[1, 0, 1], [0, 1, 2]])
         """
         _check_order(tokens, metadata)
-        counts, names, texts = count_tokens(tokens, vocabulary, min_df, max_df)
+        check_truth("verbose", verbose)
+        with telling("documents counted", verbose):
+            counts, names, texts = count_tokens(tokens, vocabulary, min_df, max_df)
         corpus = cls(counts, names, metadata=metadata, ids=ids, texts=texts, kinds=kinds)
         if ids is None:
             corpus._take_ids()
@@ -323,6 +327,7 @@ class Corpus:
         *,
         block_documents: int = BLOCK_DOCUMENTS,
         overwrite: bool = False,
+        verbose: bool = False,
     ) -> Path:
         """Write the corpus to a folder of blocks, which `gptm.open_corpus` opens; needs pyarrow.
 
@@ -334,6 +339,8 @@ class Corpus:
             Maximum number of documents of a block. Blocks of very long documents have fewer.
         overwrite : bool, default=False
             Whether to replace a corpus that is in the folder.
+        verbose : bool, default=False
+            Whether to print a line a second while blocks are written.
 
         Returns
         -------
@@ -347,7 +354,9 @@ class Corpus:
         >>> gptm.open_corpus(folder)
         BlockCorpus(2 documents in 1 block, 3 words)
         """
-        return write_blocks(self, folder, block_documents, overwrite)
+        check_truth("verbose", verbose)
+        with telling(BLOCKS_WRITTEN, verbose):
+            return write_blocks(self, folder, block_documents, overwrite)
 
     @property
     def shape(self) -> tuple[int, int]:

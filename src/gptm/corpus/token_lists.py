@@ -1,6 +1,6 @@
 """Counts of documents that are already cut into words, as gensim and tomotopy take them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,9 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 
 from gptm._basics.errors import InputError
+from gptm._basics.progress import tell
+
+_TOLD = 1000  # documents between two reports
 
 
 def count_tokens(
@@ -33,9 +36,17 @@ def count_tokens(
         max_df=max_df,
         vocabulary=None if vocabulary is None else list(vocabulary),
     )
-    counts = csr_matrix(vectorizer.fit_transform(tokens))
+    counts = csr_matrix(vectorizer.fit_transform(_passed(tokens)))
     names = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
     return counts, names, [" ".join(own) for own in tokens]
+
+
+def _passed(documents: list[list[str]]) -> Iterator[list[str]]:
+    """The documents, while the caller is told how many of them are counted."""
+    for number, document in enumerate(documents, start=1):
+        yield document
+        if number % _TOLD == 0:
+            tell(number, len(documents))
 
 
 def _as_they_are(tokens: list[str]) -> list[str]:

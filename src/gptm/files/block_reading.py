@@ -15,15 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 from gptm._basics.errors import InputError
 from gptm._basics.parallel import n_threads
+from gptm._basics.progress import Tell, telling
 from gptm.corpus.block_corpus import open_corpus
 from gptm.corpus.block_files import import_arrow
-from gptm.corpus.block_writer import BLOCK_DOCUMENTS, whole_or_nothing
+from gptm.corpus.block_writer import (
+    BLOCK_DOCUMENTS,
+    BLOCKS_WRITTEN,
+    whole_or_nothing,
+    write_blocks,
+)
 from gptm.corpus.words import Words
 from gptm.files.dask_tables import Partitions, is_collection
 from gptm.files.formats import COUNTS, FilePath, find_format
 from gptm.files.matrices import read_vocabulary
 from gptm.files.reader import holds_bags, read
-from gptm.files.streams import AUTO, Progress, shown
+from gptm.files.streams import AUTO, shown
 from gptm.files.texts_to_blocks import BlockReadResult, TextsToBlocks
 
 if TYPE_CHECKING:
@@ -48,7 +54,7 @@ def read_to_blocks(
     block_documents: int = BLOCK_DOCUMENTS,
     overwrite: bool = False,
     n_jobs: int | None = -1,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
     verbose: bool = False,
     client: "Client | None" = None,
 ) -> BlockReadResult:
@@ -65,7 +71,7 @@ def read_to_blocks(
         columns are the metadata, and its index is not used. Items of a bag are texts, or dictionaries of such columns.
     folder : path
         A new or empty folder for the blocks.
-    format, text, id, kinds, vocabulary, encoding, words, strict, keep_texts, progress, verbose
+    format, text, id, kinds, vocabulary, encoding, words, strict, keep_texts, verbose
         As in `read`.
     block_documents : int, default=16384
         Maximum number of documents of a block.
@@ -73,6 +79,9 @@ def read_to_blocks(
         Whether to replace a corpus that is in the folder.
     n_jobs : int or None, default=-1
         Number of processes that count words; -1 means all cores. The result does not depend on it.
+    progress : callable, optional
+        Called with how much is done, and of how much: with bytes of the files, or with partitions of a dask
+        collection; then with blocks as they are written.
     client : dask.distributed.Client, optional
         Whose workers count the words of a dask dataframe or bag; by default, those that dask takes.
 
@@ -91,7 +100,7 @@ def read_to_blocks(
     BlockCorpus(2 documents in 1 block, 3 words, metadata: date)
     """
     import_arrow()
-    progress = shown(progress, verbose)
+    reading = shown(progress, verbose)
     started = time.perf_counter()
     target = Path(folder)
     if is_collection(paths):
@@ -101,8 +110,10 @@ def read_to_blocks(
                 run = TextsToBlocks(
                     spool, words or Words(), fixed, block_documents, strict, keep_texts
                 )
-                run.count_partitions(Partitions(paths, client), text, id, kinds, n_threads(n_jobs))
-                return run.result(target, started)
+                with telling("partitions counted", verbose, progress):
+                    partitions = Partitions(paths, client)
+                    run.count_partitions(partitions, text, id, kinds, n_threads(n_jobs))
+                return run.result(target, started, verbose, progress)
     names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not names:
         raise InputError("expected at least one file to read; got none.")
@@ -117,6 +128,8 @@ def read_to_blocks(
                 vocabulary=vocabulary,
                 words=words,
                 strict=strict,
+                verbose=verbose,
+                progress=progress,
                 **columns,
                 **settings,
             )
@@ -124,21 +137,27 @@ def read_to_blocks(
         fixed = None if vocabulary is None else read_vocabulary(names[0], vocabulary, encoding)
         with _spool(target) as spool:
             run = TextsToBlocks(spool, words or Words(), fixed, block_documents, strict, keep_texts)
-            chunks = run.rows(names, settings, text, id, kinds, progress)
+            chunks = run.rows(names, settings, text, id, kinds, reading)
             run.count(chunks, n_threads(n_jobs))
-            return run.result(target, started)
+            return run.result(target, started, verbose, progress)
 
 
 def _counts_to_blocks(
-    names: list[FilePath], folder: Path, block_documents: int, **settings: Any
+    names: list[FilePath],
+    folder: Path,
+    block_documents: int,
+    verbose: bool,
+    progress: Tell | None,
+    **settings: Any,
 ) -> BlockReadResult:
     """Counts are there already, in one file."""
     if len(names) > 1:
         raise InputError(
             f"several files of counts cannot be joined, as their words may differ; got {len(names)}. Pass one."
         )
-    result = read(names[0], **settings)
-    result.corpus.to_blocks(folder, block_documents=block_documents, overwrite=True)
+    result = read(names[0], verbose=verbose, progress=progress, **settings)
+    with telling(BLOCKS_WRITTEN, verbose, progress):
+        write_blocks(result.corpus, folder, block_documents, overwrite=True)
     return BlockReadResult(open_corpus(folder), result.columns, result.problems, result.report, 0.0)
 
 

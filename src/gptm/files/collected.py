@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def collected(
-    X: Any, checkpoint: str | os.PathLike[str] | None, client: "Client | None"
+    X: Any, checkpoint: str | os.PathLike[str] | None, client: "Client | None", verbose: int | bool
 ) -> Iterator[Any]:
     """The documents; those of a dask collection as blocks, in a folder beside the checkpoint or a temporary one.
 
@@ -31,6 +31,6 @@ def collected(
     else:
         folder = Path(f"{os.fspath(checkpoint)}.corpus")
     try:
-        yield read_to_blocks(X, folder, client=client, overwrite=True).corpus
+        yield read_to_blocks(X, folder, client=client, overwrite=True, verbose=bool(verbose)).corpus
     finally:
         shutil.rmtree(folder, ignore_errors=True)

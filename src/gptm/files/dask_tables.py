@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gptm._basics.errors import InputError
+from gptm._basics.progress import tell
 from gptm.corpus.words import ChunkCounts, Words, count_chunk
 from gptm.files.plan import Plan
 from gptm.files.reader import chunks_of
@@ -79,6 +80,7 @@ class Partitions:
                     empty = [before + number for number in chunk.empty]
                     yield chunk._replace(rows=rows, empty=empty)
                 before += sum(len(chunk.rows) for chunk in chunks)
+            tell(min(start + together, len(self.parts)), len(self.parts))
 
     def _computed(self, tasks: list[Any]) -> Sequence[Any]:
         import dask

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.progress import Tell
 from gptm.corpus.problems import ProblemLog
 from gptm.files.parquet import parquet_rows
 from gptm.files.rows import Row, csv_rows, json_rows, line_rows
 from gptm.files.spreadsheet import sheet_rows
-from gptm.files.streams import Input, Lines, Progress, decode, wide_without_mark
+from gptm.files.streams import Input, Lines, decode, wide_without_mark
 
 FilePath = str | os.PathLike[str]
 
@@ -95,7 +96,7 @@ def open_source(
     format: str | None,
     encoding: str,
     log: ProblemLog,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
 ) -> Source:
     """The rows of a table, of lines, or of a folder of texts."""
     format_of_file = find_format(path, format)
@@ -161,7 +162,7 @@ def _sniffed(source: Input, encoding: str) -> str:
     return "jsonl" if start.lstrip(b"\0")[:1] in (b"{", b"[") else "csv"
 
 
-def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Progress | None) -> Source:
+def _open_folder(folder: Path, encoding: str, log: ProblemLog, progress: Tell | None) -> Source:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {str(folder)!r}. Check the path.")
     inside = [

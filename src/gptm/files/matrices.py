@@ -1,23 +1,24 @@
 """Counts that somebody made already: Matrix Market, LDA-C and scipy's own files, each with a vocabulary."""
 
-import io
 import json
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
+from gptm._basics.progress import Tell
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.stop_words import composed
 from gptm.corpus.words import Words, limit_words
 from gptm.corpus.words_report import WordsReport, removed_words, with_kept
 from gptm.files.formats import FilePath
-from gptm.files.streams import AUTO, Input, Lines, Progress, check_archive
+from gptm.files.streams import AUTO, Input, Lines, check_archive
 
 logger = logging.getLogger("gptm")
 _OWN_VOCABULARY = Message(
@@ -25,6 +26,7 @@ _OWN_VOCABULARY = Message(
 )
 
 _EMPTY_ROWS = 10_000_000  # documents or words without an entry that a matrix may have
+_REPORTED_LINES = 1000  # between two reports of how far a file is read
 _NAMES = ("vocab.txt", "vocabulary.txt", "vocab.json", "features.txt", "words.txt")
 
 
@@ -34,7 +36,7 @@ def read_count_file(
     vocabulary: Any,
     encoding: str,
     log: ProblemLog,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
 ) -> tuple[csr_matrix, np.ndarray, list[int]]:
     """Counts (documents x words), the words, and the place of each document in the file."""
     if vocabulary is None:
@@ -45,7 +47,7 @@ def read_count_file(
     origin = f"the vocabulary {str(vocabulary)!r}" if _is_path(vocabulary) else "the vocabulary"
     with Input(path, progress) as source:
         if format == "ldac":
-            counts, lines = _ldac(Lines(source, encoding, log), len(words), origin, log)
+            counts, lines = _ldac(source, encoding, len(words), origin, log)
         else:
             log.unit = "row"
             load = _matrix_market if format == "mtx" else _npz
@@ -131,24 +133,25 @@ def _matrix_market(source: Input) -> csr_matrix:
 
     try:
         with source.seekable() as file:
-            content = file.read()
-        _check_size(content)
-        return csr_matrix(mmread(io.BytesIO(content)))
+            _check_size(file)
+            return csr_matrix(mmread(source.followed(file)))
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{source.name} is no readable Matrix Market file ({error}).") from None
 
 
-def _check_size(content: bytes) -> None:
+def _check_size(file: BinaryIO) -> None:
     """An error if a header promises more than the file can hold: nothing is allocated on its word."""
-    header, *lines = content[:100_000].split(b"\n")
+    header, *lines = file.read(100_000).split(b"\n")
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
     sizes = next((line for line in lines if line.strip() and not line.startswith(b"%")), b"")
     numbers = [int(part) for part in sizes.split()]
     dense = b"array" in header.lower()
     rows, columns = numbers[:2] if len(numbers) > 1 else (0, 0)
     entries = rows * columns if dense else numbers[2] if len(numbers) > 2 else 0
-    if 2 * entries > len(content) or max(rows, columns) > _EMPTY_ROWS + len(content):
+    if 2 * entries > size or max(rows, columns) > _EMPTY_ROWS + size:
         raise ValueError(
-            f"its header promises {rows} x {columns} with {entries} entries, more than {len(content)} bytes can hold"
+            f"its header promises {rows} x {columns} with {entries} entries, more than {size} bytes can hold"
         )
 
 
@@ -158,7 +161,7 @@ def _npz(source: Input) -> csr_matrix:
     try:
         with source.seekable() as file:
             check_archive(file)
-            return csr_matrix(load_npz(file))
+            return csr_matrix(load_npz(source.followed(file)))
     except Exception as error:  # zipfile's, numpy's and scipy's own errors
         raise ValueError(
             f"{source.name} is no matrix saved by scipy.sparse.save_npz ({error})."
@@ -178,12 +181,17 @@ def _documents_first(counts: csr_matrix, V: int, origin: str, name: str) -> csr_
     )
 
 
-def _ldac(lines: Lines, V: int, origin: str, log: ProblemLog) -> tuple[csr_matrix, list[int]]:
+def _ldac(
+    source: Input, encoding: str, V: int, origin: str, log: ProblemLog
+) -> tuple[csr_matrix, list[int]]:
     """Counts of lines such as "2 0:1 7:3": how many different words, then word:count."""
     indices: list[np.ndarray] = []
     values: list[np.ndarray] = []
     ends, kept = [0], []
+    lines = Lines(source, encoding, log)
     for line in lines:
+        if lines.number % _REPORTED_LINES == 0:
+            source.report()
         parts = line.replace(":", " ").split()
         if not parts:
             continue

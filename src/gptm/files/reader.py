@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gptm._basics.errors import Argument, InputError, Message
+from gptm._basics.progress import Tell
 from gptm.corpus import Corpus
 from gptm.corpus.problems import DataProblem, ProblemLog
 from gptm.corpus.words import Counting, Words
@@ -24,7 +25,7 @@ from gptm.files.matrices import (
 )
 from gptm.files.plan import BAG_REASON, Plan, make_plan
 from gptm.files.rows import BAG, Row
-from gptm.files.streams import AUTO, Progress, shown
+from gptm.files.streams import AUTO, shown
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns
 
@@ -86,7 +87,7 @@ def read(
     words: Words | None = None,
     strict: bool = False,
     keep_texts: bool | int = False,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
     verbose: bool = False,
 ) -> ReadResult:
     """Documents of a file or folder as counts, with their metadata.
@@ -190,7 +191,7 @@ def read_documents(
     encoding: str = AUTO,
     strict: bool = False,
     keep_texts: bool | int = False,
-    progress: Progress | None = None,
+    progress: Tell | None = None,
     verbose: bool = False,
 ) -> ReadResult:
     """New documents with the vocabulary of a trained model; `report.unknown` has the words that are not in it.
@@ -317,7 +318,7 @@ def _count_file(
     encoding: str,
     words: Words | None,
     log: ProblemLog,
-    progress: Progress | None,
+    progress: Tell | None,
 ) -> _Counted:
     """Counts that are there already; words are removed only where somebody asks for it."""
     format_of_file = find_format(path, format)

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from gptm._basics.errors import ArgumentError, InputError
-from gptm._basics.progress import Pieces
+from gptm._basics.progress import Pieces, Tell
 from gptm._basics.validation import check_truth
 from gptm.corpus.problems import ProblemLog
-
-Progress = Callable[[int, int | None], Any]
 
 MOST_UNPACKED = 200.0  # bytes for each packed one
 ANY_SIZE = 100_000_000  # bytes that may come out of anything
@@ -40,7 +38,7 @@ _MARKS = (  # byte-order marks; the longer ones first, since one begins like ano
 )
 
 
-def shown(progress: Progress | None, verbose: bool) -> Progress | None:
+def shown(progress: Tell | None, verbose: bool) -> Tell | None:
     """What shows progress: a function of the caller's, lines, or nothing."""
     check_truth("verbose", verbose)
     return Pieces("megabytes read", 1_000_000) if verbose and progress is None else progress
@@ -49,7 +47,7 @@ def shown(progress: Progress | None, verbose: bool) -> Progress | None:
 class Input:
     """A file, or standard input for "-", as a stream of unpacked bytes that can be peeked at."""
 
-    def __init__(self, path: str | os.PathLike[str], progress: Progress | None = None):
+    def __init__(self, path: str | os.PathLike[str], progress: Tell | None = None):
         self.name = "standard input" if str(path) == "-" else str(path)
         self._path = path
         self._progress = progress
@@ -94,6 +92,12 @@ class Input:
             ) from None
         spool.seek(0)
         return cast(BinaryIO, spool)
+
+    def followed(self, file: BinaryIO) -> BinaryIO:
+        """The bytes of `seekable`, which report how far a reader is that takes them by itself."""
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        return cast(BinaryIO, io.BufferedReader(_Followed(file, size, self.report), 1 << 20))
 
     def close(self) -> None:
         if self._own:
@@ -223,6 +227,31 @@ class _ByteCounter(io.RawIOBase):
         data = read(len(buffer))
         buffer[: len(data)] = data
         self.done += len(data)
+        return len(data)
+
+
+class _Followed(io.RawIOBase):
+    """A file that reports the share of it that lies behind the last read."""
+
+    def __init__(self, raw: BinaryIO, size: int, report: Callable[[float], None]):
+        self._raw, self._size, self._report = raw, max(size, 1), report
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._raw.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._raw.read(len(buffer))
+        buffer[: len(data)] = data
+        self._report(self._raw.tell() / self._size)
         return len(data)
 
 

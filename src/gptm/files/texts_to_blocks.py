@@ -13,9 +13,10 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
+from gptm._basics.progress import Tell, tell, telling
 from gptm.corpus import Corpus
 from gptm.corpus.block_corpus import BlockCorpus, open_corpus
-from gptm.corpus.block_writer import BlockWriter, cut
+from gptm.corpus.block_writer import BLOCKS_WRITTEN, BlockWriter, cut
 from gptm.corpus.cleaning import PARTS
 from gptm.corpus.problems import DataProblem, ProblemLog
 from gptm.corpus.scripts import warn_of_no_blanks
@@ -26,7 +27,6 @@ from gptm.files.formats import FilePath, open_source
 from gptm.files.plan import Plan, make_plan
 from gptm.files.reader import sampled, source_name
 from gptm.files.rows import Row
-from gptm.files.streams import Progress
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns, unknown_column
 
@@ -118,7 +118,7 @@ class TextsToBlocks:
         text: Any,
         id: str | None,
         kinds: Mapping[str, str] | None,
-        progress: Progress | None,
+        progress: Tell | None,
     ) -> Iterator[tuple[list[Row], list[str], ProblemLog]]:
         """Rows and their texts, chunk by chunk, of all files."""
         plan: Plan | None = None
@@ -306,14 +306,18 @@ class TextsToBlocks:
             empty += int((np.diff(block.counts.indptr) == 0).sum())
             writer.add(block)
             (spooled.path / spooled.manifest.blocks[number].file).unlink()
+            tell(number + 1, spooled.n_blocks)
         report = replace(
             report, words_kept=len(vocabulary), tokens_kept=tokens, empty_documents=empty
         )
         return open_corpus(writer.finish()), report
 
-    def result(self, folder: Path, started: float) -> BlockReadResult:
+    def result(
+        self, folder: Path, started: float, verbose: bool, progress: Tell | None
+    ) -> BlockReadResult:
         """The corpus, once all texts are counted."""
-        corpus, report = self.settle(folder)
+        with telling(BLOCKS_WRITTEN, verbose, progress):
+            corpus, report = self.settle(folder)
         seconds = time.perf_counter() - started
         return BlockReadResult(corpus, self.columns, self.problems(), report, seconds)
 

@@ -317,7 +317,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        with collected(X, checkpoint, client) as documents:
+        with collected(X, checkpoint, client, self.verbose) as documents:
             self._learn(documents, y, metadata, Progression(checkpoint, every, client))
         return self
 
