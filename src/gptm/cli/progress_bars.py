@@ -48,7 +48,7 @@ def bar(session: "Session", task: str) -> Iterator[Update]:
 
 
 class Remaining:
-    """Seconds that are left, from the speed since the first update.
+    """Seconds that are left, from the speed since the first update, or since a new count began.
 
     Examples
     --------
@@ -57,6 +57,9 @@ class Remaining:
     True
     >>> remaining(3, 9)  # two in four seconds, six to go
     12.0
+    >>> remaining = Remaining(clock=iter([10.0, 20.0, 22.0]).__next__)
+    >>> remaining(500, 900), remaining(1, 5), remaining(2, 5)  # bytes that are read, then blocks
+    (None, None, 6.0)
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -65,7 +68,7 @@ class Remaining:
 
     def __call__(self, done: float, total: float | None) -> float | None:
         now = self.clock()
-        if self.first is None:
+        if self.first is None or done < self.first[1]:
             self.first = (now, done)
         start, before = self.first
         if total is None or done <= before:

@@ -32,6 +32,7 @@ def count_tokens(
         raise InputError(f"there is no word in the {len(tokens):,} documents.")
     vectorizer = CountVectorizer(
         analyzer=_as_they_are,
+        lowercase=False,
         min_df=min_df,
         max_df=max_df,
         vocabulary=None if vocabulary is None else list(vocabulary),
