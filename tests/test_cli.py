@@ -1033,7 +1033,8 @@ def test_effects_say_what_their_numbers_mean(fitted):
     result = ok("effects", fitted[0], "--term", "date", "--topic", 0)
     assert len(result.stdout.splitlines()) == 11
     assert "topic's logit, relative to all topics and to the average document" in result.stderr
-    assert "topic's logit, relative to the average" in ok("effects", "--help").stdout
+    shown = " ".join(ok("effects", "--help").stdout.split())
+    assert "topic's logit, relative to all topics and to the average" in shown
     result = ok("effects", fitted[0], "--versus", "source=Leaf", "--topic", 0)
     assert "differences from" in result.stderr
 

@@ -123,7 +123,7 @@ def score_intrusion(filled: Any, key: Any, *, level: float = 0.9) -> IntrusionSc
     key : DataFrame or path
         The key of the same sheet.
     level : float, default=0.9
-        Probability of the intervals.
+        Level of the intervals.
 
     Returns
     -------

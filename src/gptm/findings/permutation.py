@@ -131,7 +131,7 @@ def permutation_test(
     verbose: int | bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> PermutationTest:
-    """Test whether a term has to do with the topics: compare it with shuffled columns.
+    """Test whether the topics depend on a term: compare it with shuffled columns.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def permutation_test(
 
     Notes
     -----
-    By default the topics are held. They must not have seen the column: a model whose kernel reads it draws the topics
+    By default the topics stay fixed. They must not have seen the column: a model whose kernel reads it draws the topics
     of its documents towards it, and any test on these would find an effect. So the model is fitted once more without
     the term. Its residual logits (what words say of each document beyond the other terms) are then compared with the
     column and with shuffled ones. The statistic of a topic is y' K y, with y its residual logits and K the kernel of

@@ -118,7 +118,7 @@ def check_residuals(
     y : array of shape (n_documents,), optional
         Labels, for simulations with `MustLink()`.
     tol : float, default=0.01
-        Cells of documents and words with a smaller expected count give no degree of freedom.
+        Cells of documents and words with a smaller expected count do not add a degree of freedom.
     simulations : int, default=0
         Number of corpora to simulate from the model and to fit anew, for `p_simulated`. 19 or more are useful.
     random_state : int, default=0
