@@ -45,12 +45,12 @@ class PermutationTest:
         Of all topics together: (1 + shuffles with a statistic as large) / (1 + shuffles); exact if all orders were
         tried.
     statistic : float
-        Of the data. Topics held: how alike in topics documents are that the term calls alike, relative to the mean
-        over shuffles, 1. Refitted: the share of the variance of logits that the term explains.
+        Of the data. Without `refit`: how similar the topics of documents are that the term makes similar, relative to
+        the mean over shuffles, which is 1. With `refit`: the share of the variance of logits that the term explains.
     table : DataFrame
-        One row per topic: `topic`, the number in the model; its words; `overlap` of the held topic with it;
-        `statistic`; `p_value`; `p_adjusted`, which accounts for testing all topics: the share of shuffles in which the
-        largest statistic of any topic is as large. Refitted topics have only the latter.
+        One row per topic: `topic`, the number in the model; its words; its `overlap` with the tested topic;
+        `statistic`; `p_value`; `p_adjusted`, which accounts for testing all topics: the fraction of shuffles in which
+        the largest statistic of any topic is as large. With `refit` there is only the latter.
     shuffled : ndarray
         The statistic of every shuffle.
     exact : bool

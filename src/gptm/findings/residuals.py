@@ -49,8 +49,8 @@ class ResidualCheck:
     simulated : ndarray
         Dispersions of fits to documents that were simulated from the model; empty without `simulations`.
     p_simulated : float
-        The share of the simulated dispersions that are as large, with the correction (1 + ...) / (1 + n); NaN without
-        `simulations`.
+        The fraction of the simulated dispersions that are as large, with the correction (1 + ...) / (1 + n); NaN
+        without `simulations`.
     """
 
     dispersion: float

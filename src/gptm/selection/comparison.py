@@ -67,9 +67,9 @@ def compare(
     Returns
     -------
     Comparison
-        With `table`, one row per model with columns as in `cross_validate` and the change of the perplexity relative
-        to the reference; `differences`, the same as log-ratios; `std`, standard deviations over the folds; `folds`,
-        every fit; and `best`, the name of the model with the lowest perplexity at the first share.
+        With `table`, one row per model with columns as in `cross_validate` and the change of the perplexity relative to
+        the reference; `differences`, the same as log-ratios; `std`, standard deviations over the folds; `folds`, every
+        fit; and `best`, the name of the model with the lowest perplexity at the first fraction.
 
     Notes
     -----
