@@ -289,7 +289,7 @@ def intrusion(
     ] = "intrusion.csv",
     key: Annotated[
         str | None,
-        typer.Option(help="CSV file for the answers.", show_default="beside it, with -key"),
+        typer.Option(help="CSV file for the answers.", show_default="next to it, with -key"),
     ] = None,
     of: Annotated[
         Literal["words", "documents"], typer.Option(help="What coders look at.")
