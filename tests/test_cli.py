@@ -876,7 +876,7 @@ def test_documents_of_topics(fitted, csv, tmp_path):
     assert len(pd.read_csv(tmp_path / "typical.csv")) == 6
     plain = tmp_path / "plain.gptm"
     ok("fit", csv, "-t", 2, "--max-iter", 5, "--no-corpus", "-o", plain)
-    assert "holds no texts: fit it without --no-text" in ok("documents", plain).stderr
+    assert "has no texts: fit it without --no-text" in ok("documents", plain).stderr
 
 
 def test_the_tree_of_topics(fitted, tmp_path):
@@ -1032,8 +1032,9 @@ def test_effects_show_dates_without_times_where_days_suffice(fitted):
 def test_effects_say_what_their_numbers_mean(fitted):
     result = ok("effects", fitted[0], "--term", "date", "--topic", 0)
     assert len(result.stdout.splitlines()) == 11
-    assert "topic's logit, relative to the average document" in result.stderr
-    assert "topic's logit, relative to the average" in ok("effects", "--help").stdout
+    assert "topic's logit, relative to all topics and to the average document" in result.stderr
+    shown = " ".join(ok("effects", "--help").stdout.split())
+    assert "topic's logit, relative to all topics and to the average" in shown
     result = ok("effects", fitted[0], "--versus", "source=Leaf", "--topic", 0)
     assert "differences from" in result.stderr
 

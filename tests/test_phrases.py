@@ -346,7 +346,7 @@ class Splitter:
 def test_chinese_is_cut_by_jieba(recwarn):
     jieba = pytest.importorskip("jieba")
     corpus = Corpus.from_texts(CHINESE, segmenter="jieba", stop_words=None, max_df=1.0)
-    assert not [w for w in recwarn if "without blanks" in str(w.message)]
+    assert not [w for w in recwarn if "without spaces" in str(w.message)]
     jieba.setLogLevel(60)
     expected = {word for text in CHINESE for word in jieba.lcut(text) if len(word) > 1}
     assert set(corpus.vocabulary) == expected >= {"绿茶", "同事", "上班"}

@@ -440,7 +440,7 @@ def test_scores_of_a_dict_a_table_and_a_comparison(corpus):
         (k.Graph("links", id="id"), "Documents that are linked (links) are alike."),
         (k.Embedding("vector"), "similar vectors (vector)"),
         (k.Precomputed(np.eye(40)), "given as a matrix"),
-        (k.Identity(), "Every document stands for itself."),
+        (k.Identity(), "Each document is independent of all others."),
         (
             k.RBF("size") * k.Categorical("party"),
             "; and at the same time documents with the same party",

@@ -32,13 +32,13 @@ def corpus(
         int, typer.Option(min=1, help="Number of characters of each text to store, for the report.")
     ] = 1000,
     block_documents: Annotated[
-        int, typer.Option(min=1, help="Maximum number of documents of a block.")
+        int, typer.Option(min=1, help="Maximum number of documents per block.")
     ] = 16_384,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a corpus that is in the folder.")
+        bool, typer.Option("--overwrite", help="Replace a corpus that is already in the folder.")
     ] = False,
 ) -> None:
-    """Write documents to a folder of blocks. Commands that read FILE take this folder too, however large it is."""
+    """Write documents to a folder of blocks. Commands that read a FILE also take this folder, however large it is."""
     for name in file:
         check_file(name)
     check_folder(Path(output).absolute().parent)

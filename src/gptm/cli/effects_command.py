@@ -13,8 +13,8 @@ from gptm.cli.session import Session, UsageError
 from gptm.cli.topic_arguments import typed_topics
 
 _MEANING = (
-    "contrast: how much the term raises the topic's logit, relative to the average document; "
-    "share: the topic's expected share of such documents"
+    "contrast: the term's part of the topic's logit, relative to all topics and to the average document; "
+    "share: the topic's mean proportion in documents at this setting"
 )
 _DIFFERENCE = "contrast and share: differences from the setting in --versus"
 
@@ -42,7 +42,8 @@ def effects(
         ),
     ] = None,
     points: Annotated[
-        int, typer.Option(min=1, help="Number of points along a number or date, without --at.")
+        int,
+        typer.Option(min=1, help="Number of points along a number or date, if --at is not given."),
     ] = 10,
     level: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Credible level of the bands.")
@@ -51,8 +52,8 @@ def effects(
 ) -> None:
     """Show the effect of each term of the kernel on each topic, with bands.
 
-    contrast: how much the term raises the topic's logit, relative to the average document;
-    share: the topic's expected share of such documents.
+    contrast: the term's part of the topic's logit, relative to all topics and to the average document;
+    share: the topic's mean proportion in documents at this setting.
     """
     if not 0 < level < 1:
         raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")

@@ -22,7 +22,7 @@ def estimate(
         str | None,
         typer.Argument(
             metavar="[FILE]",
-            help="The training documents with more columns, or with --new other documents. By default the documents "
+            help="The training documents with more columns; with --new, other documents. By default the documents "
             "in the model.",
         ),
     ] = None,
@@ -30,12 +30,12 @@ def estimate(
     formula: Formula,
     file_options: o.FileOptions,
     new: Annotated[
-        bool, typer.Option("--new", help="FILE holds documents that the model was not fitted to.")
+        bool, typer.Option("--new", help="FILE has documents that the model was not fitted to.")
     ] = False,
     question: QuestionOptions,
     output: o.Output = None,
 ) -> None:
-    """Regress the topics' shares on columns that need not be in the kernel, with errors that include the model's."""
+    """Regress the topics' shares on any columns. Errors include the uncertainty of the topics."""
     question.check()
     if new and file is None:
         raise UsageError("--new expects a FILE with the new documents.")
@@ -69,7 +69,7 @@ def _documents(
     if file is None:
         if corpus is None:
             raise UsageError(
-                "the model holds no documents, so name the FILE with the training documents."
+                "the model's file has no documents, so name the FILE with the training documents."
             )
         return fitted, corpus
     reading = read_new(session, fitted, header, file, file_options.settings())

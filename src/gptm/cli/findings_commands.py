@@ -33,11 +33,16 @@ Checkpoint = Annotated[
 ]
 Threshold = Annotated[
     float,
-    typer.Option(min=0.0, max=1.0, help="Smallest overlap of words of topics that are the same."),
+    typer.Option(
+        min=0.0, max=1.0, help="Smallest overlap of words at which two topics count as the same."
+    ),
 ]
 Groups = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Column whose groups are drawn or moved as a whole."),
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of groups, such as author, that are drawn or moved as a whole.",
+    ),
 ]
 
 
@@ -83,10 +88,10 @@ def stability(
     ] = 5,
     groups: Groups = None,
     threshold: Threshold = 0.4,
-    level: Annotated[float, typer.Option(help="Probability of the bands.")] = 0.9,
+    level: Annotated[float, typer.Option(help="Level of the bands.")] = 0.9,
     output: o.Output = None,
     effects: Annotated[
-        str | None, typer.Option(help="File for the table of all effects, one row each.")
+        str | None, typer.Option(help="File for a table of all effects, one per row.")
     ] = None,
     plot: Annotated[
         str | None, typer.Option(help="File for the picture, such as stability.png.")
@@ -143,7 +148,7 @@ def permutation_test(
             "--kernel",
             "-k",
             metavar="FORMULA",
-            help="Or columns that the model does not use, as in 'categorical(party)'.",
+            help="Instead of --term: columns that the model does not use, as in 'categorical(party)'.",
             autocompletion=o.complete_kernel,
         ),
     ] = None,
@@ -162,7 +167,7 @@ def permutation_test(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of blocks, such as author: values are shuffled inside of them only.",
+            help="Column such as author: values are shuffled only among documents of the same author.",
         ),
     ] = None,
     groups: Groups = None,
@@ -217,7 +222,9 @@ def residuals(
     model: o.Model,
     simulations: Annotated[
         int,
-        typer.Option(min=0, help="Corpora to simulate from the model and fit, for an exact test."),
+        typer.Option(
+            min=0, help="Number of corpora to simulate from the model and fit, for an exact test."
+        ),
     ] = 0,
     words: Annotated[int, typer.Option("--words", "-n", min=1, help="Words to show.")] = 20,
     output: o.Output = None,
@@ -282,7 +289,7 @@ def intrusion(
     ] = "intrusion.csv",
     key: Annotated[
         str | None,
-        typer.Option(help="CSV file for the answers.", show_default="beside it, with -key"),
+        typer.Option(help="CSV file for the answers.", show_default="next to it, with -key"),
     ] = None,
     of: Annotated[
         Literal["words", "documents"], typer.Option(help="What coders look at.")

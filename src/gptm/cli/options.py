@@ -111,7 +111,7 @@ class FileOptions:
     vocabulary: Annotated[
         str | None,
         typer.Option(
-            help="Words of a file of counts: a file with one word per line.",
+            help="For a file of counts: a file with its words, one per line.",
             rich_help_panel=_READING,
         ),
     ] = None
@@ -168,7 +168,7 @@ class WordOptions:
         str,
         typer.Option(
             metavar="LANGUAGE|FILE|WORDS|none",
-            help="Words to leave out: a language, a file with one word per line, words between commas, several of "
+            help="Words to leave out: a language, a file with one word per line, words separated by commas, several of "
             "these joined by + (english+mine.txt), or none. 'auto' detects the language; +amp,rt adds words to it.",
             rich_help_panel=_WORDS,
         ),
@@ -177,7 +177,7 @@ class WordOptions:
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Leave out words in fewer documents than this: a number (5) or a share (0.01).",
+            help="Leave out words in fewer documents than this: a number (5) or a fraction of all (0.01).",
             rich_help_panel=_WORDS,
         ),
     ] = None
@@ -185,7 +185,7 @@ class WordOptions:
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Leave out words in more documents than this: a number (500) or a share (0.5).",
+            help="Leave out words in more documents than this: a number (500) or a fraction of all (0.5).",
             rich_help_panel=_WORDS,
         ),
     ] = None
@@ -193,7 +193,7 @@ class WordOptions:
         str,
         typer.Option(
             metavar="N|M-N",
-            help="Count phrases of up to N words, or of M to N words.",
+            help="Count all sequences of up to N neighbouring words, or of M to N.",
             rich_help_panel=_WORDS,
         ),
     ] = "1"
@@ -201,8 +201,8 @@ class WordOptions:
         str | None,
         typer.Option(
             metavar="PARTS",
-            help="Parts of texts to count that are taken out by default, between commas: "
-            f"{', '.join(PARTS)}; or all.",
+            help="Parts of texts to keep, which are taken out by default; separate them by commas: "
+            f"{', '.join(PARTS)}, or all.",
             rich_help_panel=_WORDS,
         ),
     ] = None
@@ -210,7 +210,7 @@ class WordOptions:
         bool,
         typer.Option(
             "--phrases",
-            help="Find phrases, such as united states, and count each as one word.",
+            help="Find phrases, such as 'united states', and count each as one word.",
             rich_help_panel=_WORDS,
         ),
     ] = False
@@ -225,7 +225,7 @@ class WordOptions:
     segmenter: Annotated[
         Literal["jieba", "janome"] | None,
         typer.Option(
-            help="Cut texts without blanks between words: jieba for Chinese, janome for Japanese.",
+            help="Find the words where there are no spaces between them: jieba for Chinese, janome for Japanese.",
             rich_help_panel=_WORDS,
         ),
     ] = None
@@ -292,7 +292,7 @@ class ModelOptions:
         float,
         typer.Option(
             min=0.0,
-            help="Stop EM when the bound rises by less than this share of its value.",
+            help="Stop EM when the bound rises by less than this fraction of its value.",
             rich_help_panel=_MODEL,
         ),
     ] = 3e-4
@@ -331,7 +331,7 @@ class ModelOptions:
     memory: Annotated[
         str | None,
         typer.Option(
-            help="For a corpus on disk: limit of memory, for example 4GB.",
+            help="For a corpus on disk: how much memory the fit may take, for example 4GB.",
             show_default="half of the machine's memory",
             rich_help_panel=_MODEL,
         ),

@@ -27,13 +27,13 @@ def documents(
         list[str] | None,
         typer.Option(help="Topic, by number or name. Repeat it for more topics; by default all."),
     ] = None,
-    n: Annotated[int, typer.Option("--documents", "-n", min=1, help="Documents of a topic.")] = 3,
+    n: Annotated[int, typer.Option("--documents", "-n", min=1, help="Documents per topic.")] = 3,
     length: Annotated[
-        int, typer.Option("--text-length", min=1, help="Characters of a text to show.")
+        int, typer.Option("--text-length", min=1, help="Characters of each text to show.")
     ] = 300,
     output: o.Output = None,
 ) -> None:
-    """Show the documents with most of each topic, as far as the model's file has their texts."""
+    """Show the most typical documents of each topic, if the model's file has their texts."""
     check_table(output, inputs=[model])
     with model_file(model) as path:
         from gptm.model import load
@@ -41,9 +41,7 @@ def documents(
 
         fitted, corpus = load(path).set_params(n_jobs=session.jobs), load_attached(path).corpus
     if corpus is None or corpus.texts is None:
-        session.warn(
-            f"{model} holds no texts: fit it without --no-text and --no-corpus to see them."
-        )
+        session.warn(f"{model} has no texts: fit it without --no-text and --no-corpus to see them.")
     numbers = typed_topics(fitted, topic) if topic else list(range(len(fitted.components_)))
     table = _table(fitted, numbers, n, corpus, length)
     if not write_table(session, table, output):
@@ -84,7 +82,7 @@ def tree(
     ] = None,
     output: o.Output = None,
 ) -> None:
-    """Which topics are alike? List the steps in which the most similar topics join, as 'gptm reduce' does."""
+    """Which topics are alike? List the steps in which 'gptm reduce' would merge the most similar ones."""
     check_table(output, inputs=[model])
     check_picture(plot, inputs=[model, output])
     with model_file(model) as path:

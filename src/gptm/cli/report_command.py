@@ -39,7 +39,7 @@ def report(
         int | None,
         typer.Option(
             min=1,
-            help="Maximum number of documents on the page. If there are more, a random sample.",
+            help="Maximum number of documents on the page. If there are more, it shows a random sample.",
         ),
     ] = None,
 ) -> None:

@@ -28,7 +28,7 @@ Groups = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column whose groups are held out as a whole, such as author: scores for new authors.",
+        help="Column of groups, such as author, that are held out as a whole: scores for new authors.",
     ),
 ]
 ByTime = Annotated[

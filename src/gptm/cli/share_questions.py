@@ -20,7 +20,7 @@ Formula = Annotated[
     typer.Option(
         "--formula",
         "-f",
-        help="Columns, for example '~ party * s(year)'; s() is a smooth curve.",
+        help="Columns to regress on, for example '~ party * s(year)'; s() is a smooth curve.",
     ),
 ]
 
@@ -37,12 +37,14 @@ class QuestionOptions:
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Documents with the same value depend on each other, for example author.",
+            help="Column such as author: errors allow documents with the same value to depend on each other.",
         ),
     ] = None
     errors: Annotated[
         Literal["robust", "classical"],
-        typer.Option(help="Whether the spread of documents may depend on the columns."),
+        typer.Option(
+            help="Whether the spread of the documents may depend on the columns (robust) or not."
+        ),
     ] = "robust"
     level: Annotated[float, typer.Option(min=0.0, max=1.0, help="Level of the bands.")] = 0.9
     marginal: Annotated[

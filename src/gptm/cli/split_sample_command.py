@@ -22,7 +22,7 @@ from gptm.cli.text_tables import topic_rows
 if TYPE_CHECKING:
     import numpy as np
 
-_KEEPING = "Both parts, to go on with"
+_KEEPING = "Saving the two parts"
 
 
 def split_sample(
@@ -34,7 +34,8 @@ def split_sample(
     file_options: o.FileOptions,
     topics: o.Topics = 20,
     test_size: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of the documents to measure effects on.")
+        float,
+        typer.Option(min=0.0, max=1.0, help="Fraction of the documents to measure effects on."),
     ] = 0.5,
     question: QuestionOptions,
     output: o.Output = None,
@@ -42,7 +43,7 @@ def split_sample(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="File for the model, which was fitted to the other documents.",
+            help="File for the model, which is fitted to the rest of the documents.",
             rich_help_panel=_KEEPING,
         ),
     ] = None,
@@ -50,7 +51,7 @@ def split_sample(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Table for the documents that effects are measured on, with their texts.",
+            help="File for a table of the documents that effects are measured on, with their texts.",
             rich_help_panel=_KEEPING,
         ),
     ] = None,
@@ -96,7 +97,7 @@ def split_sample(
             **question.settings(None),
         )
     if effects.model.stop_reason_ == "interrupt":
-        session.say("interrupted: there are no effects of half a fit.")
+        session.say("interrupted: the fit was not finished, so there are no effects.")
         return INTERRUPTED
     session.say(
         f"\n{topics} topics of {len(effects.train):,} documents, measured on {len(effects.test):,} others"

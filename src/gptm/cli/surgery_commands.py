@@ -29,7 +29,7 @@ Output = Annotated[
         "--output",
         "-o",
         help="The new model's file; by default MODEL is replaced.",
-        show_default="",
+        show_default=False,
     ),
 ]
 Change = Callable[["GPTM", "Corpus | None"], "GPTM"]
@@ -42,7 +42,7 @@ def name(
     model: o.Model,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TOPIC=NAME...", help="Such as 3=oil; TOPIC= takes a name away."),
+        typer.Argument(metavar="TOPIC=NAME...", help="For example 3=oil; TOPIC= removes a name."),
     ] = None,
     auto: Annotated[
         bool, typer.Option("--auto", help="Name all other topics by their own words.")
@@ -74,11 +74,14 @@ def merge(
     model: o.Model,
     topics: Topics,
     name: Annotated[
-        str | None, typer.Option("--name", help="Of the merged topic; by default the old names.")
+        str | None,
+        typer.Option(
+            "--name", help="Name of the merged topic; by default the old names, joined by +."
+        ),
     ] = None,
     output: Output = None,
 ) -> None:
-    """Make one topic of several: shares and effects are sums, bands included."""
+    """Merge several topics into one. Its shares and effects are sums, with bands computed anew."""
 
     def change(fitted: "GPTM", corpus: "Corpus | None") -> "GPTM":
         return fitted.merge_topics(typed_topics(fitted, topics), name, corpus=corpus)
@@ -87,7 +90,7 @@ def merge(
 
 
 def drop(session: Session, model: o.Model, topics: Topics, output: Output = None) -> None:
-    """Leave topics out, such as one of boilerplate; the others are scaled up to sum to one."""
+    """Leave out topics, such as boilerplate; the proportions of the others still sum to one."""
     _change(
         session,
         model,
@@ -135,7 +138,7 @@ def split(
     n: Annotated[int, typer.Argument(metavar="[N]", min=2, help="Topics in its place.")] = 2,
     output: Output = None,
 ) -> None:
-    """Cut a topic into N and fit the model again from there; needs --output, since the old fit is gone then."""
+    """Split a topic into N and fit the model again from there. This needs --output, since it is a new fit."""
     if output is None:
         raise UsageError(
             "gptm split fits the model again, so it does not replace MODEL: give --output a new file."

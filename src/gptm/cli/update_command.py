@@ -44,7 +44,7 @@ def update(
     ] = 0,
     output: Output = None,
 ) -> None:
-    """Let a model go on learning from more documents; new words, levels and links join it."""
+    """Update a model with more documents. New words, levels and links join it."""
     if model == "-" and file == "-":
         raise UsageError("only one of MODEL and FILE can come from standard input.")
     target = output or model

@@ -17,7 +17,7 @@ def words(
         str,
         typer.Option(
             metavar="LANGUAGE|FILE|WORDS",
-            help="A language, a file with one word per line, words between commas, or several of these joined by +.",
+            help="A language, a file with one word per line, words separated by commas, or several joined by +.",
         ),
     ],
 ) -> None:

@@ -185,7 +185,7 @@ class BlockCorpus:
 
 
 def open_corpus(path: str | os.PathLike[str]) -> BlockCorpus:
-    """A corpus on disk, which `gptm corpus` or `Corpus.to_blocks` wrote; needs pyarrow.
+    """Open a corpus on disk that `gptm corpus` or `Corpus.to_blocks` wrote; needs pyarrow.
 
     Parameters
     ----------

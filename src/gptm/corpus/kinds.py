@@ -113,8 +113,8 @@ def check_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
         ):
             expected = (
                 f"must give every column one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', "
-                "'number:comma' for numbers such as 1.234,5, or 'list:;', 'list:,' or 'list:|' for names with such a "
-                "mark between them"
+                "'number:comma' for numbers such as 1.234,5, or 'list:;', 'list:,' or 'list:|' for names with such "
+                "a separator"
             )
             raise ArgumentError("kinds", expected, Argument("kinds", {name: kind}))
     return given

@@ -19,8 +19,8 @@ def warn_of_no_blanks(texts: Sequence[str]) -> None:
     n_such = sum(map(has_no_blanks, texts))
     if n_such and n_such >= _MANY_TEXTS * sum(map(bool, texts)):
         said = Message(
-            f"{n_such:,} of the first {len(texts):,} texts are in a script without blanks between words (Chinese, "
-            "Japanese, Thai or the like), so that whole phrases are taken for words. Pass ",
+            f"{n_such:,} of the first {len(texts):,} texts are written without spaces between words (Chinese, "
+            "Japanese, Thai or similar), so whole phrases are counted as words. Pass ",
             Argument("segmenter", "jieba"),
             " for Chinese, ",
             Argument("segmenter", "janome"),

@@ -52,44 +52,44 @@ KEEP_MORE = Message(
 
 @dataclass(frozen=True)
 class Words:
-    """How texts become counts of words; small, and the same after a way through JSON.
+    """How texts become counts of words.
 
     Parameters
     ----------
     stop_words : str, path, sequence of str or None, default="auto"
         Words that are not counted: a language ("english" or "en"; see `gptm.corpus.LANGUAGES`), a file with one word
-        per line, words between commas ("amp,rt"), or several of these joined by "+", as in "english+mine.txt". A list
-        holds the words themselves; None is for none. "auto" takes the language whose stop words the first texts are
-        full of, and "+amp,rt" adds words to these.
+        per line, words separated by commas ("amp,rt"), or several of these joined by "+", as in "english+mine.txt". A
+        list holds the words themselves; None means no stop words. "auto" takes the language whose stop words are most
+        frequent in the first texts, and "+amp,rt" adds words to these.
     min_df, max_df : int or float, optional
-        Fewest and most documents that a word may occur in, as a number (int) or as a share (float). By default
+        Fewest and most documents that a word may occur in, as a number (int) or as a fraction (float). By default
         `min_df` is 1 below 100 documents, 2 below 1,000 and 5 above; `max_df` is 0.5 from 10 documents on.
     max_features : int, optional
-        Keep only so many words, the most frequent ones.
+        Maximum number of words; the most frequent ones are kept.
     ngram_range : (int, int), default=(1, 1)
-        (1, 2) counts pairs of neighbouring words too.
+        (1, 2) also counts pairs of neighbouring words.
     token_pattern : str
         Regular expression of a word; by default two letters or more of any alphabet, with the marks that belong to
         them. Inside brackets ``\\p{M}`` stands for these marks.
     lowercase : bool, default=True
     strip_accents : {"ascii", "unicode"}, optional
     extra_stop_words : sequence of str, default=()
-        Words that are not counted beside those of the languages; where `stop_words` adds words, they are here.
+        Words that are not counted, besides those of the languages. Words that `stop_words` adds are here, too.
     keep : str or sequence of str, default=()
-        Parts of texts that are counted although they are no words, as a list or between commas: "urls", "html" (tags,
-        and entities such as &amp;), "emails", "mentions" (@name), "numbers", or "all". By default they are taken out
-        first, and `WordsReport.cleaned` says how many there were. Without "numbers" it is `token_pattern` that leaves
-        them out; with them, words may have digits, too.
+        Parts of texts to keep, as a list or separated by commas: "urls", "html" (tags, and entities such as &amp;),
+        "emails", "mentions" (@name), "numbers", or "all". By default they are taken out first, and
+        `WordsReport.cleaned` says how many there were. Without "numbers" it is `token_pattern` that leaves them out;
+        with them, words may have digits, too.
     phrases : bool or sequence of str, default=False
         True counts phrases such as "united states" as one word: neighbouring words whose normalised pointwise mutual
-        information is at least 0.5, up to four words long. They are learnt from the texts, and are here afterwards.
-        A list names the phrases to count.
+        information is at least 0.5, up to four words long. They are found in the texts; afterwards this is the list of
+        them. A list names the phrases to count.
     word_forms : {"lemmas", "stems"}, optional
         Count words by their lemma (went: go; needs the package simplemma) or by their stem (cities: citi; needs
         snowballstemmer). The language is that of the texts, or named, as in "lemmas:german".
     segmenter : {"jieba", "janome"} or callable, optional
-        What cuts texts into words where a script has no blanks: jieba for Chinese, janome for Japanese, or a function
-        from a text to its words. A model file keeps the name of a function, never the function.
+        What splits texts into words if there are no spaces between them: jieba for Chinese, janome for Japanese, or a
+        function from a text to its words. A model file keeps its name, never the function itself.
 
     Examples
     --------

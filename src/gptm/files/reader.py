@@ -109,21 +109,22 @@ def read(
     id : str, optional
         The column that names the documents.
     kinds : mapping from columns to kinds, optional
-        What columns hold, where the guess is wrong: "text", "id", "date" (or "date:%d/%m/%Y"), "number" (or
+        Kinds of columns, where the guess is wrong: "text", "id", "date" (or "date:%d/%m/%Y"), "number" (or
         "number:comma", as in 1.234,5), "category", "links", "vector", "list" (or "list:;", with ; between the names),
         "note" or "ignore".
     vocabulary : path or sequence of str, optional
-        For counts: the words of the columns, by default in a file beside. For texts: count these words and no others.
+        For counts: the words of the columns, by default in a file beside it. For texts: count these words and no
+        others.
     metadata : path, optional
         A table with more columns: joined by ids where both have them, else row by row.
     encoding : str, default="auto"
         By default UTF-8, or what the file shows: UTF-16 and UTF-32 with a byte-order mark, UTF-16 without one, and
-        cp1252 for lines that are no UTF-8; these are noted. Any other encoding that Python knows can be named.
+        cp1252 for lines that are not valid UTF-8; these are noted. Any other encoding that Python knows can be named.
     words : Words, optional
         How texts become words. Counts are left as they are unless it is given.
     strict : bool, default=False
-        Whether a broken line, an undecodable byte, an empty text or a repeated id is an error. Otherwise all is kept
-        that can be kept, and `problems` says what was wrong.
+        Whether a broken line, an undecodable byte, an empty text or a repeated id is an error. Otherwise `read` keeps
+        whatever it can, and `problems` says what was wrong.
     keep_texts : bool or int, default=False
         Whether to keep the texts, or how many of their first characters.
     progress : callable, optional
@@ -211,7 +212,7 @@ def read_documents(
         The columns that the training counted, `result.columns.text`. Where `text` is not given they are counted here
         too; where none of them is in this file, the only column that looks like text is.
     file_vocabulary : path or sequence of str, optional
-        For counts: the words of the file's own columns, by default in a file beside.
+        For counts: the words of the file's own columns, by default in a file beside it.
 
     Returns
     -------
@@ -263,7 +264,7 @@ def sniff(
     kinds: Mapping[str, str] | None = None,
     encoding: str = AUTO,
 ) -> Columns:
-    """What the columns of a file seem to hold, by its first thousand rows.
+    """What the columns of a file seem to contain, judging by its first thousand rows.
 
     `read` looks at all rows, and may see what the first ones do not show.
 

@@ -21,7 +21,7 @@ WRITABLE = ("csv", "tsv", "jsonl", "parquet")
 
 
 def write_table(frame: pd.DataFrame, target: Any, format: str | None = None) -> None:
-    """Write a table; what `read` takes in, as exactly as the format allows.
+    """Write a table such that `read` gets it back, as exactly as the format allows.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class IntrusionSheet:
     ----------
     sheet : DataFrame
         For the coders: one row per question with `question`, the options `option_1`, `option_2`, ..., and an empty
-        column `answer` for the number of the option that does not belong. Nothing in it tells the topic.
+        column `answer` for the number of the option that does not belong. Nothing in it gives away the topic.
     key : DataFrame
         The answers: `question`, `topic`, its name or words, `answer`, the number of the intruder, `intruder` (the word,
         or the position of the document), and `intruder_topic`, where it comes from.

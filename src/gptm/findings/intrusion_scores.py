@@ -27,9 +27,9 @@ class IntrusionScores:
     precision, low, high : float
         The same for all topics together.
     chance : float
-        The precision of somebody who guesses.
+        The precision of a coder who guesses.
     p_value : float
-        Of a binomial test that the coders guess, against that they do better.
+        Of a binomial test: coders guess, against the alternative that they do better.
     agreement : float
         Krippendorff's alpha of the answers: 1 if all coders agree, 0 if as by chance; NaN for one coder.
     answers : DataFrame
@@ -123,7 +123,7 @@ def score_intrusion(filled: Any, key: Any, *, level: float = 0.9) -> IntrusionSc
     key : DataFrame or path
         The key of the same sheet.
     level : float, default=0.9
-        Probability of the intervals.
+        Level of the intervals.
 
     Returns
     -------

@@ -45,12 +45,12 @@ class PermutationTest:
         Of all topics together: (1 + shuffles with a statistic as large) / (1 + shuffles); exact if all orders were
         tried.
     statistic : float
-        Of the data. Topics held: how alike in topics documents are that the term calls alike, relative to the mean
-        over shuffles, 1. Refitted: the share of the variance of logits that the term explains.
+        Of the data. Without `refit`: how similar the topics of documents are that the term makes similar, relative to
+        the mean over shuffles, which is 1. With `refit`: the share of the variance of logits that the term explains.
     table : DataFrame
-        One row per topic: `topic`, the number in the model; its words; `overlap` of the held topic with it;
-        `statistic`; `p_value`; `p_adjusted`, which accounts for testing all topics: the share of shuffles in which the
-        largest statistic of any topic is as large. Refitted topics have only the latter.
+        One row per topic: `topic`, the number in the model; its words; its `overlap` with the tested topic;
+        `statistic`; `p_value`; `p_adjusted`, which accounts for testing all topics: the fraction of shuffles in which
+        the largest statistic of any topic is as large. With `refit` there is only the latter.
     shuffled : ndarray
         The statistic of every shuffle.
     exact : bool
@@ -131,7 +131,7 @@ def permutation_test(
     verbose: int | bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> PermutationTest:
-    """Test whether a term has to do with the topics: compare it with shuffled columns.
+    """Test whether the topics depend on a term: compare it with shuffled columns.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def permutation_test(
 
     Notes
     -----
-    By default the topics are held. They must not have seen the column: a model whose kernel reads it draws the topics
+    By default the topics stay fixed. They must not have seen the column: a model whose kernel reads it draws the topics
     of its documents towards it, and any test on these would find an effect. So the model is fitted once more without
     the term. Its residual logits (what words say of each document beyond the other terms) are then compared with the
     column and with shuffled ones. The statistic of a topic is y' K y, with y its residual logits and K the kernel of

@@ -76,7 +76,7 @@ def stability(
         Smallest overlap of words with which a topic counts as back. It must also be larger than the topic's overlap
         with any other topic of the model.
     level : float, default=0.9
-        Probability of the bands.
+        Level of the bands.
     random_state : int, default=0
         Seed of the resamples, and of a model without a seed of its own.
     n_jobs : int or None

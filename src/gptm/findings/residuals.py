@@ -49,8 +49,8 @@ class ResidualCheck:
     simulated : ndarray
         Dispersions of fits to documents that were simulated from the model; empty without `simulations`.
     p_simulated : float
-        The share of the simulated dispersions that are as large, with the correction (1 + ...) / (1 + n); NaN without
-        `simulations`.
+        The fraction of the simulated dispersions that are as large, with the correction (1 + ...) / (1 + n); NaN
+        without `simulations`.
     """
 
     dispersion: float
@@ -118,7 +118,7 @@ def check_residuals(
     y : array of shape (n_documents,), optional
         Labels, for simulations with `MustLink()`.
     tol : float, default=0.01
-        Cells of documents and words with a smaller expected count give no degree of freedom.
+        Cells of documents and words with a smaller expected count do not add a degree of freedom.
     simulations : int, default=0
         Number of corpora to simulate from the model and to fit anew, for `p_simulated`. 19 or more are useful.
     random_state : int, default=0

@@ -24,16 +24,16 @@ _WORDS, _CLEAREST = "words", "clearest effect"  # columns of texts in what is pr
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Stability:
-    """Topics and effects of a model, and how often refits have them too; `print` shows the table.
+    """Topics and effects of a model, and how often they come back in refits; `print` shows the table.
 
     Attributes
     ----------
     table : DataFrame
-        One row per topic: its words or name and its share; `back`, the share of refits in which it came back, and the
-        same by kind of refit; `overlap`, the median over refits of its best overlap with a topic there, and the
-        lowest; `nearest`, its overlap with the most similar topic of the model itself; of its clearest effect the term
-        and setting, the pooled estimate with its band, and `same_sign`, the share of refits, of those that have the
-        topic, in which the effect has the same sign.
+        One row per topic: its words or name and its share; `back`, the fraction of refits in which it came back, and
+        the same by kind of refit; `overlap`, the median over refits of its best overlap with a topic there, and the
+        lowest; `nearest`, its overlap with the most similar topic of the model itself; and its clearest effect: the
+        term and setting, the pooled estimate with its band, and `same_sign`, the fraction of the refits with this topic
+        in which the effect has the same sign.
     effects : DataFrame
         One row per term, setting and topic: `effect` and `error`, estimate and standard error in the model itself;
         `pooled`, the mean over the model and its refits with other seeds and numbers of topics; `between_error`, the
@@ -175,7 +175,7 @@ class Stability:
         return found
 
     def plot(self, ax: Any = None) -> Any:
-        """Overlaps of each topic with its likes in all refits, and its clearest effect; see `plots.plot_stability`.
+        """Best overlaps of each topic with refits, and its clearest effect; see `plots.plot_stability`.
 
         Parameters
         ----------

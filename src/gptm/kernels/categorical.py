@@ -32,9 +32,9 @@ class Categorical(Kernel):
         Column of the metadata with the levels, as text or numbers.
     multiple : bool, default=False
         Whether a cell may hold several levels, such as all authors of a paper. A document then has the mean of their
-        effects. Cells are lists, or text with semicolons, bars or commas between the levels; the mark is that of the
-        training documents' column. Of a document's levels, those that were not seen in training fall back to the
-        prior.
+        effects. Cells are lists, or text with semicolons, bars or commas between the levels; the separator is
+        determined from the training documents. Of a document's levels, those that were not seen in training fall back
+        to the prior.
     name : str, optional
         Name of this term in tables and plots.
 

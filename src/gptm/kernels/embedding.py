@@ -21,9 +21,9 @@ class Embedding(VectorKernel):
     Vectors are compared along the directions in which they vary most. The other directions of a language model mostly
     tell documents apart that have the same topics.
 
-    The vectors also lead the topics, if inference is "sampling" and the start is the default one: each topic begins
-    with a group of documents with similar vectors, and these documents' words count in its prior. If such groups do
-    not predict words, the fit starts as it does without vectors.
+    The vectors also guide the topics, if inference is "sampling" and the start is the default one: each topic begins
+    with a group of documents with similar vectors, and these documents' words count in its prior. If such groups do not
+    predict words, the fit starts as it does without vectors.
 
     Parameters
     ----------

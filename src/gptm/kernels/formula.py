@@ -256,7 +256,7 @@ class _Parser:
             arguments.append(self.argument())
             if self.next.kind not in (")", ","):
                 broken = self.next.kind in ("name", "number", "-")
-                hint = "; names with blanks or hyphens need quotation marks" if broken else ""
+                hint = "; names with spaces or hyphens need quotation marks" if broken else ""
                 raise self.error(f"expected ',' or ')' in {name.text}(...){self._arrived()}{hint}")
             self.taken(",")
         return self.build(kind, name, arguments)

@@ -25,7 +25,7 @@ class Identity(Kernel):
         self.name = name
 
     def describe(self, dates: Collection[str] = ()) -> str:
-        return "every document stands for itself"
+        return "each document is independent of all others"
 
     def bind(self, documents: Documents) -> "IdentityBound":
         return IdentityBound(self, documents.n)

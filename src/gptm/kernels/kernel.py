@@ -72,7 +72,7 @@ class Kernel(Description, ABC):
         --------
         >>> from gptm import kernels as k
         >>> k.RBF("when", length_scale=730.5).describe(dates={"when"})
-        'documents close in when are alike; the likeness fades over about 2 years'
+        'documents close in when are alike; the similarity fades over about 2 years'
         """
         return f"documents are alike as {self!r} says"
 

@@ -112,7 +112,7 @@ class _LengthScaled(ColumnKernel):
         scales = np.broadcast_to(_checked_length_scale(self), len(self.columns))
         pairs = zip(self.columns, scales, strict=True)
         lengths = [duration(scale) if name in dates else readable(scale) for name, scale in pairs]
-        return f"{alike}; the likeness fades over about {listed(dict.fromkeys(lengths))}"
+        return f"{alike}; the similarity fades over about {listed(dict.fromkeys(lengths))}"
 
     def scaled_distances(self, points: Array, others: Array) -> Array:
         """(n, m) distances in units of the length-scale."""

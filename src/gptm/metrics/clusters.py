@@ -11,7 +11,7 @@ from gptm._basics.errors import ArgumentError, Message
 
 
 def purity(theta: Any, labels: Any) -> float:
-    """Share of documents that have the most frequent label of their topic.
+    """Fraction of documents that have the most frequent label of their topic.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def purity(theta: Any, labels: Any) -> float:
     Returns
     -------
     float
-        Between the share of the most frequent label, and 1. It rises with the number of topics; `nmi` does so less.
+        Between the fraction of the most frequent label and 1. It rises with the number of topics; `nmi` does so less.
 
     Notes
     -----
@@ -53,7 +53,7 @@ def nmi(theta: Any, labels: Any) -> float:
     Returns
     -------
     float
-        Between 0, if topics say nothing about labels, and 1, if they are the same but for their names. The mutual
+        Between 0, if topics say nothing about labels, and 1, if they are the same except for their names. The mutual
         information is divided by the mean of the two entropies.
 
     Examples

@@ -13,7 +13,7 @@ from gptm.metrics.word_lists import word_lists
 
 
 def topic_diversity(topics: Any, n_words: int = 25) -> float:
-    """Share of different words among the most probable words of all topics.
+    """Fraction of different words among the most probable words of all topics.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def inverted_rbo(topics: Any, n_words: int = 10, weight: float = 0.9) -> float:
     n_words : int, default=10
         Number of words of each topic.
     weight : float, default=0.9
-        How much deeper ranks count, between 0 and 1: small values look at the first words only.
+        How much deeper ranks count, between 0 and 1: with small values, only the first words count.
 
     Returns
     -------

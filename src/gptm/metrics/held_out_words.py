@@ -23,7 +23,7 @@ def split_tokens(
     counts : sparse or dense array of shape (n, V)
         The fractional part of a count moves as one piece.
     observed : float, default=0.5
-        Share of each document's tokens in the first matrix, rounded up.
+        Fraction of each document's tokens in the first matrix, rounded up.
     random_state : int or None, default=0
 
     Returns

@@ -18,8 +18,9 @@ class CTM(GPTM):
     n_components : int, default=10
         Number of topics.
     inference : {"sampling", "variational"}, default="sampling"
-        "sampling" draws all unknowns, topics included, from the posterior (a Gibbs sampler), so that bands are honest.
-        "variational" approximates the posterior by EM: faster, but topics are point estimates and have no bands.
+        "sampling" draws all unknowns, topics included, from the posterior (a Gibbs sampler), so that bands include
+        their uncertainty. "variational" approximates the posterior by EM: faster, but topics are point estimates and
+        have no bands.
     topic_covariance, fit_mean, init, smoothing, seed_words, seed_weight, n_chains, max_iter, tol, doc_points, doc_tol,
     random_state, n_jobs, verbose, callback, warm_start, memory
         As in `GPTM`.

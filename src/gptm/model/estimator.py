@@ -76,9 +76,10 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         a few columns of the metadata that stand out, and logs its choice; "auto+" has one for every usable column.
         Without metadata, or with None, there is no kernel and the model is a `CTM`.
     inference : {"sampling", "variational", "map"}, default="sampling"
-        "sampling" draws all unknowns, topics included, from the posterior (a Gibbs sampler), so that bands are honest.
-        "variational" approximates the posterior by EM: faster, but topics are point estimates and have no bands.
-        "map" is EM that also sets the document means F to their most probable values, as the paper does.
+        "sampling" draws all unknowns, topics included, from the posterior (a Gibbs sampler), so that bands include
+        their uncertainty; only the kernel's length-scales and weights are point estimates. "variational" approximates
+        the posterior by EM: faster, but topics are point estimates and have no bands. "map" is EM that also sets the
+        document means F to their most probable values, as the paper does.
     coregionalization : {"free", "shared", "identity"}, default="free"
         How the kernel acts across topics: a learnt matrix B, B = b Sigma, or B = b I. If the strength is not
         learnt, b is 1 and a free B is the identity.
@@ -107,11 +108,11 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of chains of the sampler, each with its own start, run side by side. Their topics are matched and their
         draws pooled. With two or more, R-hat shows whether the chains found the same topics.
     max_iter : int or None, default=None
-        Maximum number of sweeps, or of iterations of EM. None means 200 to 2,000 sweeps (more if they are cheap), or
-        200 iterations. The sampler ends after a quarter or half of these sweeps if the log-density, the topics'
-        shares and the effects have 100 effective draws by then (in the median of each kind).
+        Maximum number of sweeps, or of iterations of EM. None means 200 to 2,000 sweeps (more for small corpora), or
+        200 iterations. The sampler ends after a quarter or half of these sweeps if the log-density, the topics' shares
+        and the effects have 100 effective draws by then (in the median of each kind).
     tol : float, default=3e-4
-        For EM: converged when the bound rises by less than this share of its value.
+        For EM: converged when the bound rises by less than this fraction of its value.
     doc_points : int, default=64
         Number of weighted points with which `transform` averages over a document's posterior. More points are more
         accurate and take longer; 0 means a quick variational approximation.
@@ -174,8 +175,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     history_ : list of str
         What was done to the topics after the fit, oldest first.
     sample_ : Corpus or None
-        After a fit to a corpus on disk: the documents that were kept in memory, which all attributes of single
-        documents are of.
+        After a fit to a corpus on disk: the documents that were kept in memory. Attributes of single documents, such as
+        `doc_topics_`, describe these.
 
     Notes
     -----
@@ -495,7 +496,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             "conditional" and "joint" are the paper's eqs 24 and 23, with the bound in place of the likelihood. They
             fit the document means to the words that are scored; "joint" also adds the density of these means.
         observed : float, default=0.5
-            For "completion": share of each document's words that the model sees.
+            For "completion": fraction of each document's words that the model sees.
         missing_columns : {"error", "prior"}, default="error"
             As in `transform`.
 
@@ -630,12 +631,11 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Notes
         -----
-        Values are means over draws of the posterior. Bands are their quantiles, made wider where the draws are worth
-        few independent ones. Topics, documents and covariances vary from draw to draw; the kernel's length-scales and
-        weights stay at their estimates. For a model that was fitted
-        without draws ("variational", "map"), the first call runs a short chain that starts at the fit.
-        The shares of a merged topic are the sums of its parts' shares in each draw. Its contrast is the mean of their
-        contrasts, weighted by their shares over all training documents.
+        Values are means over draws of the posterior. Bands are their quantiles, made wider if the draws are worth few
+        independent ones. Topics, documents and covariances vary from draw to draw; the kernel's length-scales and
+        weights stay at their estimates. For a model that was fitted without draws ("variational", "map"), the first
+        call runs a short chain that starts at the fit. The shares of a merged topic are the sums of its parts' shares
+        in each draw. Its contrast is the mean of their contrasts, weighted by their shares over all training documents.
 
         Examples
         --------
@@ -744,7 +744,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         names : dict
-            From topics, by number or by the name that they have, to new names; None takes a name away.
+            Topics, by number or present name, and their new names; None removes a name.
 
         Returns
         -------
@@ -776,9 +776,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         function : callable, optional
             `function(words, texts)` gets a topic's most prominent words and the texts of its most typical documents,
-            and returns a name; None leaves the topic as it is. A second topic with the same name gets a 2 behind it.
-            By default a topic is named by up to three of its words: frequent ones that other topics rarely use,
-            phrases before single words, no word in two names.
+            and returns a name; None leaves the topic as it is. A second topic with the same name gets a 2 appended. By
+            default a topic is named by up to three of its words: frequent ones that other topics rarely use, phrases
+            before single words, no word in two names.
         corpus : Corpus, optional
             The training corpus. Without it, or if it has no texts, `texts` is empty.
         n_words, n_documents : int, default=10 and 5
@@ -820,8 +820,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         topics : sequence of int or str
-            Two topics or more, by number or name. The merged topic is at the place of the first of them; topics
-            behind it move up.
+            Two topics or more, by number or name. The merged topic takes the place of the first of them; later topics
+            move up.
         name : str, optional
             By default the names of the parts, if they have any, joined by " + ".
         corpus : Corpus, optional
@@ -858,7 +858,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         topics : int, str or sequence
-            By number or name. Topics behind them move up.
+            By number or name. Topics after them move up.
 
         Returns
         -------
@@ -944,7 +944,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         topic : int or str
             By number or name.
         n : int, default=2
-            Number of topics in its place. Topics behind it move down.
+            Number of topics in its place. Later topics move down.
         corpus : Corpus, optional
             The training corpus. Only a model from a file needs it.
 
@@ -1005,9 +1005,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         DataFrame
-            One row per step, the most similar topics first. The index `topics_left` is the number of topics after
-            the step. The columns are left and right, the topics in the two groups that are joined; distance; and of
-            both together share and words.
+            One row per step, the most similar topics first. The index `topics_left` is the number of topics after the
+            step. The columns are left and right, the topics in the two groups that are joined; distance; and share and
+            words of both together.
 
         Examples
         --------
@@ -1109,9 +1109,9 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n : int, default=5
             Number of documents of a topic.
         corpus : Corpus, optional
-            The training corpus, to add ids and texts. Not needed in the session that fitted the model to a corpus or
-            to texts; a saved or pickled model does not have them. `gptm.load_corpus(path)` reads the corpus that a
-            model's file holds.
+            The training corpus, to add ids and texts. Not needed in the process that fitted the model to a corpus or to
+            texts; a saved or pickled model does not have them. `gptm.load_corpus(path)` reads the corpus that a model's
+            file holds.
         text_length : int or None, default=200
             Number of characters of a text; None for all.
 

@@ -50,10 +50,10 @@ def load(path: str | os.PathLike[str]) -> GPTM:
 
 
 def load_corpus(path: str | os.PathLike[str]) -> Corpus:
-    """The documents that a model's file holds beside the model.
+    """The documents that a model's file contains besides the model.
 
-    `gptm fit` keeps them with the model; `model.save` does if it gets `corpus=`, and texts if it gets `texts=`. Pass
-    them where a loaded model asks for its training corpus.
+    `gptm fit` stores them with the model. `model.save` does so if you pass `corpus=`, and stores texts if you pass
+    `texts=`. Pass them where a loaded model asks for its training corpus.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def load_corpus(path: str | os.PathLike[str]) -> Corpus:
     Raises
     ------
     ValueError
-        If the file holds no documents, or is damaged.
+        If the file contains no documents, or is damaged.
 
     Examples
     --------

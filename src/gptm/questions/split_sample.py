@@ -62,15 +62,15 @@ def split_sample_effects(
     Parameters
     ----------
     model : GPTM or CTM
-        Its settings; it is fitted to the training documents as a copy and stays as it is.
+        A clone of it is fitted to the training documents; the model itself stays unchanged.
     corpus : Corpus
         With metadata.
     formula : str
         Such as "~ treatment", as in `GPTM.estimate_effects`.
     test_size : float, default=0.5
-        Share of the documents to hold out.
+        Fraction of the documents to hold out.
     random_state : int, RandomState or None, default=0
-        Who is held out. The fit itself follows the model's `random_state`.
+        Seed of the split. The fit itself follows the model's `random_state`.
     cluster : str, optional
         Column whose values name groups of documents that depend on each other. All documents of a group are on the
         same side, and errors are by group.
@@ -86,8 +86,8 @@ def split_sample_effects(
     Notes
     -----
     The proportions of held-out documents come from their words, with the topics fixed. If the kernel reads columns of
-    the formula, these count as missing, so that the treatment cannot decide the outcome. What is uncertain about each
-    document's proportions is part of the errors. The vocabulary of the corpus is that of all documents.
+    the formula, these count as missing, so that the treatment cannot decide the outcome. The standard errors include
+    the uncertainty of each document's proportions. The vocabulary of the corpus is that of all documents.
 
     To look at the topics, name or merge them before the held-out documents are used, do the same in steps: fit the
     model to `corpus[train]`, change its topics, and call `model.estimate_effects(formula, new=corpus[test])`.

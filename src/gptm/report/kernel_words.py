@@ -19,7 +19,7 @@ def kernel_sentences(model: GPTM) -> list[str]:
     >>> model = GPTM(2, kernel=kernel, random_state=0).fit(X, metadata=years)
     >>> for sentence in kernel_sentences(model):
     ...     print(sentence)
-    Documents close in year are alike; the likeness fades over about 2.
+    Documents close in year are alike; the similarity fades over about 2.
     Documents with the same party are alike.
     """
     kernel = getattr(model, "kernel_", None)

@@ -30,7 +30,7 @@ class Alignment:
         where there is none), overlap, share_a, share_b, topic_a and topic_b (names or words). Pairs come first, the
         largest overlap first.
     overlap : DataFrame
-        Of shape (topics of a, topics of b): what part of their words two topics have in common.
+        Of shape (topics of a, topics of b): how much two topics have in common, from 0 to 1.
     n_common_words : int
         Words that both vocabularies have. Topics are compared on these.
     """

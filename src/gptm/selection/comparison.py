@@ -46,9 +46,9 @@ def compare(
     y : array of shape (n_documents,), optional
         Labels, for `MustLink()`.
     test : float, int, Corpus or array, optional
-        Share or number of documents to hold out at random, by default a fifth; with `groups` of the groups, with
-        `by_time` the latest documents. Or the held-out documents themselves:
-        then all of X is for training, and models that are already fitted are scored as they are.
+        Fraction or number of documents to hold out at random, by default a fifth; with `groups`, of the groups; with
+        `by_time`, the latest documents. Or the held-out documents themselves: then all of X is for training, and models
+        that are already fitted are scored as they are.
     test_metadata : DataFrame or dict of columns, optional
         Metadata of the documents in `test`, unless it is a corpus with metadata.
     cv : int, scikit-learn splitter or iterable of (train, test), optional
@@ -67,9 +67,9 @@ def compare(
     Returns
     -------
     Comparison
-        With `table`, one row per model with columns as in `cross_validate` and the change of the perplexity relative
-        to the reference; `differences`, the same as log-ratios; `std`, standard deviations over the folds; `folds`,
-        every fit; and `best`, the name of the model with the lowest perplexity at the first share.
+        With `table`, one row per model with columns as in `cross_validate` and the change of the perplexity relative to
+        the reference; `differences`, the same as log-ratios; `std`, standard deviations over the folds; `folds`, every
+        fit; and `best`, the name of the model with the lowest perplexity at the first fraction.
 
     Notes
     -----

@@ -45,7 +45,7 @@ def search_components(
     n_components : iterable of int, default=(5, 10, 20, 40)
         Numbers of topics to try.
     observed : float, default=0.5
-        Share of a held-out document's words that the model sees.
+        Fraction of a held-out document's words that the model sees.
     checkpoint : path, optional
         A file that stores the scores of finished fits. After a crash or Ctrl-C, the same call runs only the others.
         The file is removed when all are done.

@@ -50,7 +50,7 @@ def cross_validate(
         A column of dates or numbers, or values. Each fold then scores the documents that follow in time, after a fit
         to all earlier ones. Documents without a time are left out, with a warning.
     observed : float or sequence of floats, default=(0.5, 0.2, 0.05)
-        Shares of a held-out document's words that the model sees.
+        Fractions of a held-out document's words that the model sees.
     random_state : int, RandomState or None, default=0
         Seed of the folds, and of models without their own `random_state`.
     n_jobs : int or None
@@ -72,8 +72,8 @@ def cross_validate(
     -----
     `perplexity_50` is the perplexity of the held-out words of a document when the model sees half of its words; lower
     is better. `bound` is the training bound per word; do not compare it between "variational" and "map" inference.
-    `coherence` is the mean NPMI of the topics' ten top words in the training documents, `exclusivity` the mean part of
-    these words that no other topic has, `seconds` the time of the fit.
+    `coherence` is the mean NPMI of the topics' ten top words in the training documents, `exclusivity` says how little
+    other topics use these words, `seconds` is the time of the fit.
 
     `kernel="auto"` is resolved once, from the metadata of all documents. Ctrl-C stops the work with a warning and keeps
     the folds that are done; `complete` is then False.

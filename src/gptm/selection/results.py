@@ -69,7 +69,7 @@ class CrossValidation(_Result):
         Returns
         -------
         DataFrame
-            One row per share of the words seen, as in `Comparison.differences`.
+            One row per fraction of the words seen, as in `Comparison.differences`.
 
         Examples
         --------
@@ -116,16 +116,16 @@ class Comparison(_Result):
         One row per model: means and standard deviations over the folds on which all models were scored. In `table`,
         the columns `change_50`, `change_50_error` and so on, from `differences`, follow the perplexities.
     differences : DataFrame
-        One row per model (except `reference`) and share of the words seen, compared with `reference` within folds:
-        `log_ratio`, the mean difference of log-perplexities;
-        `standard_error`, from the deviation of `log_ratio` over the folds, NaN for one fold;
-        `change` and `change_error`, the same as a share of the perplexity; `folds`, the number of folds.
+        One row per model (except `reference`) and fraction of the words seen, compared with `reference` within folds:
+        `log_ratio`, the mean difference of log-perplexities; `standard_error`, from the deviation of `log_ratio` over
+        the folds, NaN for one fold; `change` and `change_error`, the same as a fraction of the perplexity; `folds`, the
+        number of folds.
     reference : name
         The model that the others are compared with.
     folds : DataFrame
         One row per model and fold.
     best : name
-        The model with the lowest perplexity at the first share.
+        The model with the lowest perplexity at the first fraction.
     complete : bool
         False if the work was interrupted.
     """
@@ -171,7 +171,7 @@ class ComponentSearch(_Result):
     ----------
     table : DataFrame
         One row per number of topics: mean perplexity; `change` and `change_error`, how much higher it is than the
-        lowest one, paired within folds, with its standard error, as shares of the perplexity; `std`, the standard
+        lowest one, paired within folds, with its standard error, as fractions of the perplexity; `std`, the standard
         deviation of the perplexity over the folds; means of coherence, exclusivity and the other columns; and which
         rows are `best` and `lowest`.
     folds : DataFrame
