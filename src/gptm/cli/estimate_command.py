@@ -44,7 +44,7 @@ def estimate(
     check_table(output, inputs=[model, file, *file_options.files()])
     if file is not None:
         check_file(file)
-    fitted, corpus = _documents(session, model, file, file_options, new)
+    fitted, corpus = _documents(session, model, file, file_options)
     fitted.set_params(n_jobs=session.jobs)
     with answering(session, fitted, "regressing"):
         effects = fitted.estimate_effects(
@@ -57,7 +57,7 @@ def estimate(
 
 
 def _documents(
-    session: Session, model: str, file: str | None, file_options: o.FileOptions, new: bool
+    session: Session, model: str, file: str | None, file_options: o.FileOptions
 ) -> tuple["GPTM", Any]:
     """The model, and the documents to ask about."""
     with model_file(model) as path:

@@ -28,7 +28,7 @@ def read_training(
     from gptm.corpus.words import Words
 
     if is_block_folder(file):
-        result = open_blocks(session, file, settings, words)
+        result = open_blocks(file, settings, words)
         check_kernel(kernel, result.corpus.kinds)
         return result
     try:
@@ -42,9 +42,7 @@ def read_training(
     return result
 
 
-def open_blocks(
-    session: Session, folder: str, settings: dict[str, Any], words: dict[str, Any] | None
-) -> Any:
+def open_blocks(folder: str, settings: dict[str, Any], words: dict[str, Any] | None) -> Any:
     """A corpus on disk, which says itself how it was read; options about that are refused."""
     from gptm import files, open_corpus
     from gptm.cli.options import FileOptions, WordOptions
@@ -196,14 +194,12 @@ def check_table(
 _PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".eps", ".ps")
 
 
-def check_picture(
-    path: str | None, option: str = "--plot", *, inputs: Sequence[str | None] = ()
-) -> None:
+def check_picture(path: str | None, *, inputs: Sequence[str | None]) -> None:
     """The same for a picture, before the work that it shows."""
-    check_output(path, option, inputs=inputs)
+    check_output(path, "--plot", inputs=inputs)
     if path is not None and Path(path).suffix.lower() not in _PICTURES:
         raise UsageError(
-            f"{option} expects a name that ends in {', '.join(_PICTURES[:-1])} or {_PICTURES[-1]}; got {path!r}."
+            f"--plot expects a name that ends in {', '.join(_PICTURES[:-1])} or {_PICTURES[-1]}; got {path!r}."
         )
 
 

@@ -90,7 +90,7 @@ def _transform_blocks(
     """Documents of a corpus on disk, block by block."""
     from gptm.files.writer import write_tables
 
-    corpus = open_blocks(session, folder, file_options.settings(), None).corpus
+    corpus = open_blocks(folder, file_options.settings(), None).corpus
     fitted.set_params(n_jobs=session.jobs)
 
     def frames(update: Any) -> Any:

@@ -19,7 +19,7 @@ def attach(
     plan: Plan,
     encoding: str,
     log: ProblemLog,
-    file_names: Sequence[str] = (),
+    file_names: Sequence[str],
 ) -> None:
     """Add the columns of a table of metadata: by ids where both have them, else row by row.
 

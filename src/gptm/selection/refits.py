@@ -26,7 +26,7 @@ def fitted_to(model: GPTM, data: Data) -> bool:
     return model.stop_reason_ != "interrupt"
 
 
-def key_of_refit(task: Refit, also: tuple[Any, ...] = ()) -> str:
+def key_of_refit(task: Refit, also: tuple[Any, ...]) -> str:
     """A key that is the same for the same fit and for what is `also` asked of it, and different for any other."""
     return key_of(task.model, task.data, task.data, also)
 

@@ -35,7 +35,7 @@ Ask = Callable[[list[tuple[int, np.ndarray, list[str]]]], Iterable[BlockPart]]
 
 
 def draw_sample(
-    corpus: BlockCorpus, n: int, seed: int, columns: Collection[str] | None, ask: Ask | None = None
+    corpus: BlockCorpus, n: int, seed: int, columns: Collection[str] | None, ask: Ask | None
 ) -> Sample:
     """A sample of n documents, with one more for each level that it would miss of the `columns`, None for all.
 
