@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gptm.cli.argument_options import in_options
+from gptm.cli.argument_options import in_options, lines_in_options
 from gptm.cli.progress_bars import bar
 from gptm.cli.session import Session, UsageError
 
@@ -70,6 +70,17 @@ def open_blocks(folder: str, settings: dict[str, Any], words: dict[str, Any] | N
         report=report,
         words=corpus.words or Words(None),
     )
+
+
+def tell_reading(session: Session, reading: Any) -> None:
+    """Print which columns were used for what, and which words were left out."""
+    from gptm.files.reader import USUAL_ENCODINGS
+
+    if len(reading.columns):
+        session.say(f"{reading.columns}\n")
+    if reading.encoding not in USUAL_ENCODINGS:
+        session.say(f"encoding: {reading.encoding}")
+    session.say(lines_in_options(reading.report.said))
 
 
 def check_kernel(kernel: Any, metadata: Any) -> None:
