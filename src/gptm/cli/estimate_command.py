@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gptm.cli import options as o
+from gptm.cli.output_files import check_table
 from gptm.cli.progress_bars import answering
-from gptm.cli.read_documents import check_file, check_table, model_file, tell_problems
+from gptm.cli.read_documents import check_file, model_file, tell_problems
+from gptm.cli.read_new_documents import read_new
 from gptm.cli.session import Session, UsageError
 from gptm.cli.share_questions import Formula, QuestionOptions
-from gptm.cli.transform_command import read_new
 
 if TYPE_CHECKING:
     from gptm.model import GPTM

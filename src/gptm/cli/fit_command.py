@@ -11,8 +11,9 @@ import typer
 from gptm.cli import options as o
 from gptm.cli.argument_options import in_options
 from gptm.cli.model_output import attachments, save_or_rescue
+from gptm.cli.output_files import check_output, check_replaceable
 from gptm.cli.progress_bars import fitting
-from gptm.cli.read_documents import check_output, check_replaceable, read_training, tell_reading
+from gptm.cli.read_documents import read_training, tell_reading
 from gptm.cli.session import INTERRUPTED, OK, Session, Terminated, UsageError, terminating
 from gptm.cli.text_tables import readable, topic_rows
 

@@ -9,7 +9,8 @@ import typer
 from gptm._basics.printed_table import print_table
 from gptm._basics.terminal import printable
 from gptm.cli import options as o
-from gptm.cli.read_documents import check_picture, check_table, model_file, write_table
+from gptm.cli.output_files import check_picture, check_table, write_table
+from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session
 from gptm.cli.topic_arguments import typed_topics
 

@@ -7,15 +7,9 @@ import typer
 
 from gptm.cli import options as o
 from gptm.cli.model_output import attachments, write_model
+from gptm.cli.output_files import check_output, check_replaceable, check_table, write_table
 from gptm.cli.progress_bars import fitting
-from gptm.cli.read_documents import (
-    check_output,
-    check_replaceable,
-    check_table,
-    read_training,
-    tell_reading,
-    write_table,
-)
+from gptm.cli.read_documents import read_training, tell_reading
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 from gptm.cli.share_questions import Formula, QuestionOptions
 from gptm.cli.text_tables import topic_rows

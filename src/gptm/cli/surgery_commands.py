@@ -8,8 +8,9 @@ import typer
 
 from gptm.cli import options as o
 from gptm.cli.model_output import NewModel, tell_changed, write_model
+from gptm.cli.output_files import check_output
 from gptm.cli.progress_bars import bar, fitting
-from gptm.cli.read_documents import check_output, model_file
+from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session, UsageError
 from gptm.cli.topic_arguments import typed_topic, typed_topics
 

@@ -7,10 +7,11 @@ import typer
 
 from gptm.cli import options as o
 from gptm.cli.model_output import NewModel, tell_changed, write_model
+from gptm.cli.output_files import check_output
 from gptm.cli.progress_bars import bar, fitting
-from gptm.cli.read_documents import check_file, check_output, model_file, tell_problems
+from gptm.cli.read_documents import check_file, model_file, tell_problems
+from gptm.cli.read_new_documents import read_new
 from gptm.cli.session import Session, UsageError
-from gptm.cli.transform_command import read_new
 
 if TYPE_CHECKING:
     from gptm.corpus import Corpus
