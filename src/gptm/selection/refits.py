@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from gptm.corpus.counts import read_counts
 from gptm.model import GPTM
-from gptm.selection.folds import Data
+from gptm.model.checked_model import check_trained_on
+from gptm.selection.folds import Data, read_data
 from gptm.selection.score_store import key_of
 
 
@@ -18,6 +21,20 @@ class Refit(NamedTuple):
     label: str
     model: GPTM
     data: Data
+
+
+def training_data(model: GPTM, corpus: Any, metadata: Any, y: Any) -> Data:
+    """The documents that a model was fitted to; an error if these have other words, or are not as many."""
+    read_counts(model.fitted_.expects(type(model).__name__), corpus)  # which checks the words
+    data = read_data(corpus, metadata, y)
+    check_trained_on(model, data.n)
+    return data
+
+
+def seed_of(model: GPTM, random_state: int) -> int:
+    """The model's own seed, or this one for a model without."""
+    own = model.random_state
+    return int(own) if isinstance(own, int | np.integer) else random_state
 
 
 def fitted_to(model: GPTM, data: Data) -> bool:
