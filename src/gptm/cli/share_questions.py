@@ -136,6 +136,6 @@ def _values(
     for name, texts in places.items():
         levels = effects.design.levels(name) if name in effects.design.variables else None
         values[name] = [
-            one for text in texts for one in listed_values(text, text in (levels or ()))
+            value for text in texts for value in listed_values(text, text in (levels or ()))
         ]
     return values or None

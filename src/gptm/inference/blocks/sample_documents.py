@@ -53,7 +53,11 @@ def draw_sample(
         (number, rows[cuts[number] : cuts[number + 1]], categories)
         for number in range(corpus.n_blocks)
     ]
-    parts = (part_of_block(corpus, *one) for one in questions) if ask is None else ask(questions)
+    parts = (
+        (part_of_block(corpus, *question) for question in questions)
+        if ask is None
+        else ask(questions)
+    )
     first: dict[str, dict[str, int]] = {name: {} for name in categories}
     seen: dict[str, set[str]] = {name: set() for name in categories}
     pieces = []
