@@ -150,7 +150,12 @@ def fit(
 
 
 def _check_target(
-    session: Session, target: str, inputs: list[str], checkpoint: str | None, *, overwrite: bool
+    session: Session,
+    target: str,
+    inputs: list[str | None],
+    checkpoint: str | None,
+    *,
+    overwrite: bool,
 ) -> None:
     """Say at once that the model or its checkpoint cannot be written there."""
     check_output(target, inputs=inputs, is_model=True)

@@ -36,7 +36,8 @@ def read_settings(
     if absent:
         raise InputError(
             Argument(name),
-            f" must have values of all columns that {bound.kernel!r} reads: {_named(bound.kernel)}; it lacks {absent}.",
+            f" must have values of all columns that {bound.kernel!r} reads: {_column_list(bound.kernel)}; "
+            f"it lacks {absent}.",
             PythonOnly(" Pass None for a value that you do not know."),
         )
     return settings
@@ -52,7 +53,7 @@ def _as_table(kernel: Kernel, values: Any, name: str) -> pd.DataFrame:
     if len(columns) > 1:
         raise ArgumentError(
             name,
-            f"must be a dict or a DataFrame with all columns that {kernel!r} reads: {_named(kernel)}",
+            f"must be a dict or a DataFrame with all columns that {kernel!r} reads: {_column_list(kernel)}",
         )
     listed = _listed(values)
     return _table({columns[0]: listed}, len(listed))
@@ -64,7 +65,7 @@ def _from_frame(kernel: Kernel, values: Any, name: str) -> pd.DataFrame:
     if not any(column in frame for column in kernel.column_names()):
         raise ArgumentError(
             name,
-            f"must have a column that {kernel!r} reads: {_named(kernel)}",
+            f"must have a column that {kernel!r} reads: {_column_list(kernel)}",
             Message(", ".join(map(repr, frame.columns)) or "none"),
         )
     # Other columns stay: they may be of use in the result.
@@ -76,23 +77,21 @@ def _from_mapping(kernel: Kernel, values: Mapping[str, Any], name: str) -> pd.Da
     if unknown:
         raise ArgumentError(
             name,
-            f"must name columns that {kernel!r} reads: {_named(kernel)}",
+            f"must name columns that {kernel!r} reads: {_column_list(kernel)}",
             Message(", ".join(map(repr, unknown))),
             "Ask about one term at a time.",
         )
     rows = {key: _listed(value) for key, value in values.items()}
     lengths = {len(value) for value in rows.values()} - {1} or {1}
     if not rows or len(lengths) > 1:
-        expected = (
-            f"must have values of the columns {_named(kernel)}, one or the same number of each"
-        )
+        expected = f"must have values of the columns {_column_list(kernel)}, one or the same number of each"
         numbers = ", ".join(f"{len(value)} of {key!r}" for key, value in rows.items())
         raise ArgumentError(name, expected, Message(numbers or "none"))
     n = lengths.pop()
     return _table({key: value * n if len(value) == 1 else value for key, value in rows.items()}, n)
 
 
-def _named(kernel: Kernel) -> str:
+def _column_list(kernel: Kernel) -> str:
     return ", ".join(map(repr, kernel.column_names()))
 
 
