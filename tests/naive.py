@@ -8,6 +8,7 @@ Kxx (D, D). vec F is `F.ravel()`, document by document, so its prior covariance 
 `np.kron(Kxx, B)`, and `np.kron(I, Sigma)` is the noise of lam around mu + F.
 """
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,13 @@ def logdet(A):
 def log_normal(x, cov):
     """log N(x; 0, cov) of a vector, all constants included."""
     return -0.5 * (len(x) * LOG_2PI + logdet(cov) + x @ inv(cov) @ x)
+
+
+def tree_sum(parts, add, fan):
+    """The sum of `fan` neighbours, then of `fan` such sums, and so on."""
+    while len(parts) > 1:
+        parts = [reduce(add, parts[i : i + fan]) for i in range(0, len(parts), fan)]
+    return parts[0]
 
 
 def document_blocks(cov, D, K):

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import gptm
+import naive
 from conftest import SHORT
 from gptm import CTM, GPTM, Corpus
 from gptm import kernels as k
@@ -22,7 +23,7 @@ from gptm.cli.app import app
 from gptm.inference.blocks import block_fit, memory_plan, run_blocks
 from gptm.inference.blocks.draw_weights import Regression
 from gptm.inference.blocks.sample_documents import Sample
-from gptm.inference.blocks.sums import BlockSums, FeatureSums, tree_levels, tree_sum
+from gptm.inference.blocks.sums import FAN, BlockSums, FeatureSums, tree_sum
 from gptm.inference.mean_solve import diagonalise
 from gptm.kernels import Documents
 from gptm.operators import FeatureCross
@@ -79,19 +80,13 @@ def model(blocks):
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 63, 64, 65, 200])
-def test_both_trees_add_in_the_same_order(n):
+def test_parts_are_added_in_the_order_of_the_tree(n):
     parts = [str(i) for i in range(n)]
 
     def add(a, b):
         return f"({a}+{b})"
 
-    def add_all(some):
-        total = some[0]
-        for part in some[1:]:
-            total = add(total, part)
-        return total
-
-    assert tree_sum(iter(parts), add) == tree_levels(parts, add_all)
+    assert tree_sum(iter(parts), add) == naive.tree_sum(parts, add, FAN)
 
 
 def random_sums(rng, n=40, r=3, p=2):
@@ -550,6 +545,7 @@ def test_a_fit_that_is_killed_goes_on(blocks, tmp_path):
     def start(checkpoint, model):
         code = f"""
 import gptm
+import naive
 import gptm.starts.start
 gptm.starts.start.SWEEPS = {SHORT["gptm.starts.start.SWEEPS"]}
 model = gptm.CTM(3, max_iter=40, random_state=0, callback=lambda n, s: print(n, flush=True))

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -649,32 +650,39 @@ def test_unexpected_errors_are_one_line_too(csv, monkeypatch, tmp_path):
 # Ctrl-C
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals and terminals differ there")
-def test_interrupting_a_fit_keeps_the_model_so_far(tmp_path):
+def signalled_while_it_fits(command, number):
+    """A command that gets a signal as soon as its bar shows that it fits: (exit code, output, what it said)."""
     import pty
 
-    source, path = tmp_path / "drinks.csv", tmp_path / "m.gptm"
-    make_frame(1500).to_csv(source, index=False)
-    fit = ["fit", source, "-t", "20", "-k", "none", "--tol", "0", "--max-iter", "100000"]
-    command = [sys.executable, "-m", "gptm", *map(str, fit), "-o", str(path), "--jobs", "1"]
     ours, theirs = pty.openpty()  # with a terminal there is a bar, which tells when it iterates
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
-    seen = b""
-    while not re.search(rb"fitting [^\n]* left", seen):
-        seen += os.read(ours, 65536)
-    process.send_signal(signal.SIGINT)
-    while True:
+    watchdog = threading.Timer(300, process.kill)
+    watchdog.start()
+    seen, sent, piece = b"", False, b"."
+    while piece:
         try:
             piece = os.read(ours, 65536)
         except OSError:  # how Linux says that the other side is closed
             piece = b""
-        if not piece:
-            break
         seen += piece
+        if not sent and re.search(rb"fitting [^\n]* left", seen):
+            process.send_signal(number)
+            sent = True
     out, _ = process.communicate(timeout=60)
-    text = seen.decode()
-    assert process.returncode == 130, text
+    watchdog.cancel()
+    os.close(ours)
+    return process.returncode, out, seen.decode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and terminals differ there")
+def test_interrupting_a_fit_keeps_the_model_so_far(tmp_path):
+    source, path = tmp_path / "drinks.csv", tmp_path / "m.gptm"
+    make_frame(1500).to_csv(source, index=False)
+    fit = ["fit", source, "-t", "20", "-k", "none", "--tol", "0", "--max-iter", "100000"]
+    command = [sys.executable, "-m", "gptm", *map(str, fit), "-o", str(path), "--jobs", "1"]
+    code, out, text = signalled_while_it_fits(command, signal.SIGINT)
+    assert code == 130, text
     assert out == b""
     assert "interrupted" in text
     assert f"the model so far is saved in {path}" in text
@@ -694,21 +702,14 @@ def test_interrupting_before_there_is_a_model(csv, monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals differ there")
+@pytest.mark.skipif(os.name == "nt", reason="signals and terminals differ there")
 def test_a_fit_that_is_terminated_goes_on(tmp_path):
     source, path = tmp_path / "drinks.csv", tmp_path / "m.gptm"
     make_frame(300).to_csv(source, index=False)
-    fit = ["fit", source, "-t", "4", "-k", "none", "--max-iter", "2500", "--jobs", "1"]
+    fit = ["fit", source, "-t", "4", "-k", "none", "--max-iter", "1000", "--jobs", "1"]
     command = [sys.executable, "-m", "gptm", *map(str, fit)]
-    process = subprocess.Popen(
-        [*command, "-o", str(path)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
-    while "tokens counted" not in process.stderr.readline():
-        pass
-    time.sleep(2.0)
-    process.send_signal(signal.SIGTERM)
-    text = process.communicate(timeout=60)[1]
-    assert process.returncode == 143, text
+    code, _, text = signalled_while_it_fits([*command, "-o", str(path)], signal.SIGTERM)
+    assert code == 143, text
     assert "terminated" in text
     assert "Traceback" not in text
     assert sorted(file.name for file in tmp_path.iterdir()) == ["drinks.csv", "m.gptm.checkpoint"]

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import gptm
+import naive
 from dask_network import busy, dask_network, names_of, until
 from gptm import GPTM, Corpus
 from gptm import kernels as k
@@ -19,7 +20,7 @@ from gptm.inference.blocks import dask_cluster, dask_states
 from gptm.inference.blocks.dask_cluster import WorkerFacts, check_memory, check_versions, connect
 from gptm.inference.blocks.dask_placement import BlockTasks
 from gptm.inference.blocks.dask_tasks import read_documents
-from gptm.inference.blocks.sums import tree_levels
+from gptm.inference.blocks.sums import FAN
 from test_block_fit import KERNEL, Stop, same_bits, simulated
 
 dask = pytest.importorskip("dask")
@@ -104,15 +105,10 @@ def test_tasks_add_in_the_order_of_the_tree(n, client):
         def plus(self, other):
             return Order(f"({self}{other})")
 
-    def add(parts):
-        total = parts[0]
-        for part in parts[1:]:
-            total = total.plus(part)
-        return total
-
     parts = [Order(i) for i in range(n)]
     pairs = client.map(lambda i: (None, parts[i]), range(n))
-    assert BlockTasks(client, n).total("add", 0, pairs).result() == tree_levels(parts, add)
+    total = BlockTasks(client, n).total("add", 0, pairs).result()
+    assert total == naive.tree_sum(parts, Order.plus, FAN)
 
 
 def test_what_the_scheduler_remembers_does_not_grow(blocks, client, monkeypatch):

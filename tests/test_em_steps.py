@@ -276,7 +276,7 @@ def test_update_documents(mode):
     assert np.array_equal(state.posterior.lam, p.lam)  # a step changes nothing in place
 
 
-def infer(X, p, start=None, n_jobs=1, tol=1e-13, with_expected=True, tally=None, with_terms=True):
+def infer(X, p, start=None, n_jobs=1, tol=1e-13, with_expected=True, tally=None):
     T = diagonalise(p.Sigma, p.B).T
     prior = Prior(p.mu + np.zeros_like(p.lam), T, np.ones(T.shape[0]))
     beta_T = np.ascontiguousarray(p.beta.T)
@@ -290,7 +290,6 @@ def infer(X, p, start=None, n_jobs=1, tol=1e-13, with_expected=True, tally=None,
         tol=tol,
         n_jobs=n_jobs,
         tally=tally or Tally() if with_expected else None,
-        with_terms=with_terms,
     )
 
 
@@ -308,16 +307,6 @@ def test_documents_do_not_depend_on_threads_or_pieces(monkeypatch):
         assert np.array_equal(other_statistics.expected, results[0][1].expected)
         assert_allclose(other_statistics.expected, statistics.expected, rtol=1e-12)
     assert infer(X, p, with_expected=False)[1].expected.size == 0
-
-
-def test_terms_of_the_bound_only_where_asked_for():
-    """The documents are the same without them."""
-    p = naive.random_problem(0)
-    one, with_terms = infer(csr_matrix(p.X), p, with_expected=False)
-    other, without = infer(csr_matrix(p.X), p, with_expected=False, with_terms=False)
-    assert np.array_equal(one.lam, other.lam)
-    assert np.array_equal(one.nu2, other.nu2)
-    assert (len(with_terms.terms), len(without.terms)) == (len(p.X), 0)
 
 
 def test_a_tally_serves_many_document_steps(monkeypatch):

@@ -152,7 +152,7 @@ def upward(modules=MODULES):
 
 def test_imports_are_found_in_all_their_spellings():
     assert "gptm.operators.operator" in imported("gptm.operators.additive")
-    assert "gptm._hot" in imported("gptm.inference.sampling.sweeps")  # from gptm import
+    assert "gptm._hot" in imported("gptm.inference.sampling.draw_topics")  # from gptm import
     assert "gptm.demo" in imported("gptm.cli.demo_command")  # inside a function
 
 

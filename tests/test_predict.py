@@ -30,9 +30,9 @@ from gptm.kernels import Documents
 from gptm.operators import Spectral, SpectralCross
 from gptm.prediction import new_documents
 from gptm.prediction.new_documents import (
+    MAX_INNER,
     climb,
     held_out_bounds,
-    infer_new,
     infer_new_jointly,
     predicted_prior,
 )
@@ -81,9 +81,16 @@ class Fitted:
 
     def infer(self, rows, n_jobs=1):
         rows = np.arange(len(self.X))[rows]
-        return infer_new(
-            csr_matrix(self.X[rows]), self.prior_of(rows), self.parameters.beta_T, 1e-7, n_jobs
+        posterior, _ = infer_documents(
+            csr_matrix(self.X[rows]),
+            self.prior_of(rows),
+            self.parameters.beta_T,
+            None,
+            max_inner=MAX_INNER,
+            tol=1e-7,
+            n_jobs=n_jobs,
         )
+        return posterior
 
 
 def prior_covariance(prior, d):
@@ -162,7 +169,7 @@ def test_prediction_at_a_training_document_is_its_mean():
 
 
 @pytest.mark.parametrize("kind", ["identity", "shared", "free"])
-def test_infer_new_ends_at_the_maximum_of_each_document(kind):
+def test_inference_ends_at_the_maximum_of_each_document(kind):
     fitted = Fitted(1, kind)
     prior = predicted_prior(fitted.parameters, fitted.cross, len(fitted.X))
     lam, nu2 = fitted.infer(slice(None))

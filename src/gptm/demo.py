@@ -153,11 +153,11 @@ def _scores(models: dict[str, Any], test: Corpus) -> dict[str, dict[float, float
     }
 
 
-def _topic_table(model: GPTM, dates: pd.Series, n_words: int = 9) -> pd.DataFrame:
+def _topic_table(model: GPTM, dates: pd.Series) -> pd.DataFrame:
     """The topics, largest first, with the half-century in which each is largest."""
     period = pd.to_datetime(dates).dt.year.to_numpy() // 50 * 50
     by_period = pd.DataFrame(model.doc_topics_).groupby(period).mean()
-    table = model.topics(n_words)[["share", "words"]].rename_axis("topic").reset_index()
+    table = model.topics(9)[["share", "words"]].rename_axis("topic").reset_index()
     table.insert(2, "peak", [f"{start}-{start + 49}" for start in by_period.idxmax()])
     return table.sort_values("share", ascending=False, ignore_index=True)
 

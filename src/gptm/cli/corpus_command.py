@@ -7,8 +7,9 @@ import typer
 
 from gptm.cli import options as o
 from gptm.cli.argument_options import in_options
+from gptm.cli.output_files import check_folder
 from gptm.cli.progress_bars import bar
-from gptm.cli.read_documents import check_file, check_folder, tell_problems
+from gptm.cli.read_documents import check_file, tell_problems
 from gptm.cli.session import Session, UsageError
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gptm.cli.output_files import check_output
 from gptm.cli.progress_bars import bar, fitting
-from gptm.cli.read_documents import check_output
 from gptm.cli.session import Session
 
 if TYPE_CHECKING:

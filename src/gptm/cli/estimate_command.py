@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gptm.cli import options as o
+from gptm.cli.output_files import check_table
 from gptm.cli.progress_bars import answering
-from gptm.cli.read_documents import check_file, check_table, model_file, tell_problems
+from gptm.cli.read_documents import check_file, model_file, tell_problems
+from gptm.cli.read_new_documents import read_new
 from gptm.cli.session import Session, UsageError
 from gptm.cli.share_questions import Formula, QuestionOptions
-from gptm.cli.transform_command import read_new
 
 if TYPE_CHECKING:
     from gptm.model import GPTM
@@ -44,7 +45,7 @@ def estimate(
     check_table(output, inputs=[model, file, *file_options.files()])
     if file is not None:
         check_file(file)
-    fitted, corpus = _documents(session, model, file, file_options, new)
+    fitted, corpus = _documents(session, model, file, file_options)
     fitted.set_params(n_jobs=session.jobs)
     with answering(session, fitted, "regressing"):
         effects = fitted.estimate_effects(
@@ -57,7 +58,7 @@ def estimate(
 
 
 def _documents(
-    session: Session, model: str, file: str | None, file_options: o.FileOptions, new: bool
+    session: Session, model: str, file: str | None, file_options: o.FileOptions
 ) -> tuple["GPTM", Any]:
     """The model, and the documents to ask about."""
     with model_file(model) as path:

@@ -7,16 +7,9 @@ import typer
 
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
+from gptm.cli.output_files import check_output, check_picture, check_table, write_table
 from gptm.cli.progress_bars import bar, counting
-from gptm.cli.read_documents import (
-    check_file,
-    check_kernel,
-    check_output,
-    check_picture,
-    check_table,
-    model_file,
-    write_table,
-)
+from gptm.cli.read_documents import check_file, check_kernel, model_file
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 
 if TYPE_CHECKING:

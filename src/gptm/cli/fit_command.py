@@ -1,10 +1,7 @@
 """`gptm fit`: from a file to a model."""
 
 import shlex
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.argument_options import in_options, lines_in_options
+from gptm.cli.argument_options import in_options
+from gptm.cli.model_output import attachments, save_or_rescue
+from gptm.cli.output_files import check_output, check_replaceable
 from gptm.cli.progress_bars import fitting
-from gptm.cli.read_documents import check_output, check_replaceable, read_training
+from gptm.cli.read_documents import read_training, tell_reading
 from gptm.cli.session import INTERRUPTED, OK, Session, Terminated, UsageError, terminating
 from gptm.cli.text_tables import readable, topic_rows
 
@@ -107,15 +106,7 @@ def fit(
     settings, words = file_options.settings(), word_options.settings()
     target = output or _beside(file)
     inputs = [file, *file_options.files(), *word_options.files()]
-    check_output(target, inputs=inputs, is_model=True)
-    check_output(checkpoint, "--checkpoint", inputs=inputs)
-    if not overwrite:
-        check_replaceable(target)
-    if target == "-" and (session.json or sys.stdout.isatty()):
-        raise UsageError(
-            "a model is not text: write it to a file with --output FILE, or to a pipe with --output - and "
-            "without --json."
-        )
+    _check_target(session, target, inputs, checkpoint, overwrite=overwrite)
     _check_scheduler(scheduler, file)
     choices = model.settings()
     keep_texts = 0 if no_text or no_corpus else text_length
@@ -125,13 +116,13 @@ def fit(
     from gptm.model import GPTM
     from gptm.storage.checkpoint_file import kept_until_saved
 
-    kept = None if no_checkpoint else checkpoint or _beside_output(target)
-    if restart and kept is not None:
-        Path(kept).unlink(missing_ok=True)
+    stored = None if no_checkpoint else checkpoint or _beside_output(target)
+    if restart and stored is not None:
+        Path(stored).unlink(missing_ok=True)
     with kept_until_saved():
         with (
             _cluster(scheduler) as client,
-            terminating(kept is not None) as terminated,
+            terminating(stored is not None) as terminated,
             fitting(session, "fitting", model.max_iter, model.tol) as callback,
         ):
             fitted = GPTM(
@@ -140,30 +131,42 @@ def fit(
                 n_jobs=session.jobs,
                 callback=callback,
                 **choices,
-            ).fit(reading.corpus, checkpoint=kept, client=client)
+            ).fit(reading.corpus, checkpoint=stored, client=client)
         interrupted = fitted.stop_reason_ == "interrupt"
         if terminated and interrupted:
             raise Terminated
         if interrupted and Path(target).exists():
-            if kept is not None:
+            if stored is not None:
                 session.say(
                     f"\ninterrupted: {target} is unchanged. Run the same command to continue."
                 )
                 return INTERRUPTED
             target = f"{target}.interrupted"  # beside the model that is there, which may be better
-        text, keep_corpus = settings["text"], not no_corpus
-
-        def save(path: str) -> None:
-            save_fitted(fitted, path, reading, text, keep_corpus=keep_corpus)
-
-        try:
-            save(target)
-        except OSError as error:
-            _save_elsewhere(save, target, error)
-            raise
+        kept = attachments(fitted, reading, settings["text"], keep_corpus=not no_corpus)
+        save_or_rescue(fitted, target, kept)
     again = [shlex.quote(file), o.as_given(file_options, model, word_options)]
     _conclude(session, fitted, reading, " ".join(filter(None, again)), target, interrupted)
     return INTERRUPTED if interrupted else OK
+
+
+def _check_target(
+    session: Session,
+    target: str,
+    inputs: list[str | None],
+    checkpoint: str | None,
+    *,
+    overwrite: bool,
+) -> None:
+    """Say at once that the model or its checkpoint cannot be written there."""
+    check_output(target, inputs=inputs, is_model=True)
+    check_output(checkpoint, "--checkpoint", inputs=inputs)
+    if not overwrite:
+        check_replaceable(target)
+    if target == "-" and (session.json or sys.stdout.isatty()):
+        raise UsageError(
+            "a model is not text: write it to a file with --output FILE, or to a pipe with --output - and "
+            "without --json."
+        )
 
 
 def _check_scheduler(scheduler: str | None, file: str) -> None:
@@ -186,20 +189,6 @@ def _cluster(scheduler: str | None) -> "AbstractContextManager[Client | None]":
     return connect(scheduler)
 
 
-def _save_elsewhere(save: Callable[[str], None], target: str, error: OSError) -> None:
-    """Put a model whose own file cannot be written into a temporary folder, and let the error say so."""
-    if target == "-":  # a pipe: its reader knows why
-        return
-    folder = tempfile.mkdtemp(prefix="gptm-")
-    path = str(Path(folder) / Path(target).name)
-    try:
-        save(path)
-    except OSError:
-        shutil.rmtree(folder, ignore_errors=True)
-    else:
-        error.strerror = f"{error.strerror}. The model is saved in {path} instead"
-
-
 def _beside_output(target: str) -> str | None:
     return None if target == "-" else f"{target}.checkpoint"
 
@@ -210,51 +199,6 @@ def _beside(file: str) -> str:
     # Of a folder too, also if it is called ".".
     name = Path(file).resolve().name.removesuffix(".gz")
     return f"{Path(name).stem}.gptm"
-
-
-def save_fitted(
-    model: "GPTM",
-    target: str,
-    reading: Any,
-    text: str | None,
-    *,
-    keep_corpus: bool,
-) -> None:
-    """A model as a file, with how its documents were read and perhaps these; "-" is standard output."""
-    from gptm.files.table_columns import named
-
-    columns = reading.columns
-    corpus = reading.corpus if model.sample_ is None else model.sample_
-    order = named(text, columns.text, "text") if columns.text else ()
-    attached = {
-        "corpus": corpus if keep_corpus else None,
-        "texts": reading.texts if model.sample_ is None else corpus.texts,
-        "words": reading.words.to_dict(),
-        "reading": {  # columns that are joined keep the order in which they were named
-            "text": list(order or columns.text),
-            "id": columns.id,
-            "kinds": columns.kinds,
-        },
-    }
-    if target != "-":
-        model.save(target, **attached)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.gptm"
-        model.save(path, **attached)
-        sys.stdout.buffer.write(path.read_bytes())
-        sys.stdout.flush()
-
-
-def tell_reading(session: Session, reading: Any) -> None:
-    """Print which columns were used for what, and which words were left out."""
-    from gptm.files.reader import USUAL_ENCODINGS
-
-    if len(reading.columns):
-        session.say(f"{reading.columns}\n")
-    if reading.encoding not in USUAL_ENCODINGS:
-        session.say(f"encoding: {reading.encoding}")
-    session.say(lines_in_options(reading.report.said))
 
 
 def _conclude(

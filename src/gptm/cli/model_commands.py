@@ -6,7 +6,8 @@ import typer
 
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
-from gptm.cli.read_documents import check_table, model_file, write_table
+from gptm.cli.output_files import check_table, write_table
+from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session, UsageError
 from gptm.cli.text_tables import readable, topic_rows
 

@@ -1,6 +1,5 @@
 """Read documents as the options of the command line say, and report problems with them."""
 
-import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gptm.cli.argument_options import in_options
+from gptm.cli.argument_options import in_options, lines_in_options
 from gptm.cli.progress_bars import bar
 from gptm.cli.session import Session, UsageError
 
@@ -28,7 +27,7 @@ def read_training(
     from gptm.corpus.words import Words
 
     if is_block_folder(file):
-        result = open_blocks(session, file, settings, words)
+        result = open_blocks(file, settings, words)
         check_kernel(kernel, result.corpus.kinds)
         return result
     try:
@@ -42,9 +41,7 @@ def read_training(
     return result
 
 
-def open_blocks(
-    session: Session, folder: str, settings: dict[str, Any], words: dict[str, Any] | None
-) -> Any:
+def open_blocks(folder: str, settings: dict[str, Any], words: dict[str, Any] | None) -> Any:
     """A corpus on disk, which says itself how it was read; options about that are refused."""
     from gptm import files, open_corpus
     from gptm.cli.options import FileOptions, WordOptions
@@ -74,6 +71,17 @@ def open_blocks(
     )
 
 
+def tell_reading(session: Session, reading: Any) -> None:
+    """Print which columns were used for what, and which words were left out."""
+    from gptm.files.reader import USUAL_ENCODINGS
+
+    if len(reading.columns):
+        session.say(f"{reading.columns}\n")
+    if reading.encoding not in USUAL_ENCODINGS:
+        session.say(f"encoding: {reading.encoding}")
+    session.say(lines_in_options(reading.report.said))
+
+
 def check_kernel(kernel: Any, metadata: Any) -> None:
     """Raise an error if a column of the kernel is not there, with the name that was probably meant."""
     from gptm.files.table_columns import unknown_column
@@ -97,116 +105,6 @@ def tell_problems(session: Session, result: Any, but: Sequence[str] = ()) -> Non
             session.warn(problem)
 
 
-def check_folder(folder: Path, option: str = "--output") -> None:
-    """Raise an error if nothing can be written into a folder."""
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}; make it first, or choose another {option}.")
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"the folder {folder} cannot be written to; choose another {option}.")
-
-
-def check_output(
-    path: str | None,
-    option: str = "--output",
-    *,
-    inputs: Sequence[str | None] = (),
-    is_model: bool = False,
-) -> None:
-    """Raise an error if a file cannot or must not be written, before the work and not after it.
-
-    Parameters
-    ----------
-    inputs : sequence of paths
-        What the command reads: writing over it would destroy it.
-    is_model : bool
-        Whether a model is written, which may replace another one; a table or a page may not.
-    """
-    if path is None or path == "-":
-        return
-    check_folder(Path(path).parent, option)
-    if Path(path).is_dir():
-        raise UsageError(f"{path} is a folder; {option} expects a file.")
-    for source in inputs:
-        if source is not None and _would_destroy(path, source):
-            raise UsageError(
-                f"{option} expects a file that this command does not read; writing {path} would destroy the input "
-                f"{source}. Choose another name."
-            )
-    if not is_model and _is_model(path):
-        raise UsageError(
-            f"{option} expects a file that may be replaced; {path} is a model that 'gptm fit' wrote. Choose another "
-            "name, or remove the model first."
-        )
-
-
-def check_replaceable(path: str) -> None:
-    """Raise an error if a model would replace a file that is not a model."""
-    if path != "-" and os.path.isfile(path) and os.path.getsize(path) and not _is_model(path):
-        raise UsageError(
-            f"{path} exists and is not a model. Choose another --output, or pass --overwrite."
-        )
-
-
-def _would_destroy(path: str, read: str) -> bool:
-    """Whether a file is what a command reads, or one of the texts in the folder that it reads."""
-    if not (os.path.isfile(path) and os.path.exists(read)):
-        return os.path.abspath(path) == os.path.abspath(read)
-    if os.path.isdir(read):  # a model may lie beside the texts that it was made of
-        from gptm.files.formats import TEXTS
-
-        inside = Path(read).resolve() in Path(path).resolve().parents
-        return inside and Path(path.removesuffix(".gz")).suffix.lower() in TEXTS
-    return os.path.samefile(path, read)
-
-
-def _is_model(path: str) -> bool:
-    """Whether a file begins as the files of models do; the library that reads them takes a second to load."""
-    try:
-        with open(path, "rb") as file:
-            return b'{"__metadata__":{"gptm":' in file.read(64) if os.path.isfile(path) else False
-    except OSError:
-        return False
-
-
-def check_table(
-    path: str | None,
-    format: str | None = None,
-    *,
-    option: str = "--output",
-    inputs: Sequence[str | None] = (),
-) -> None:
-    """The same for a table, whose format must be one that can be written here."""
-    check_output(path, option, inputs=inputs)
-    if format is None and path in (None, "-"):
-        return
-    from gptm.files.formats import find_format, suffix
-    from gptm.files.parquet import import_parquet
-    from gptm.files.writer import WRITABLE
-
-    table_format = format or find_format(str(path))
-    if table_format not in WRITABLE:
-        raise UsageError(
-            f"{option} expects a name that ends in .csv, .tsv, .jsonl or .parquet, perhaps followed by .gz; got one "
-            f"that ends in {suffix(str(path))!r}."
-        )
-    if table_format == "parquet":
-        import_parquet()
-
-
-_PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".eps", ".ps")
-
-
-def check_picture(
-    path: str | None, option: str = "--plot", *, inputs: Sequence[str | None] = ()
-) -> None:
-    """The same for a picture, before the work that it shows."""
-    check_output(path, option, inputs=inputs)
-    if path is not None and Path(path).suffix.lower() not in _PICTURES:
-        raise UsageError(
-            f"{option} expects a name that ends in {', '.join(_PICTURES[:-1])} or {_PICTURES[-1]}; got {path!r}."
-        )
-
-
 @contextmanager
 def model_file(model: str) -> Iterator[str]:
     """A path to a model; standard input is put into a file first."""
@@ -218,29 +116,3 @@ def model_file(model: str) -> Iterator[str]:
         path = Path(folder) / "standard input"
         path.write_bytes(sys.stdin.buffer.read())
         yield str(path)
-
-
-def write_table(
-    session: Session,
-    frame: Any,
-    output: str | None,
-    format: str | None = None,
-    *,
-    contents: str = "",
-) -> bool:
-    """Write a table to a file, if one was named, and say so. Without `format` the file's name decides.
-
-    If that fails, as on a full disk, the table goes to standard output: the work is not lost.
-    """
-    if output is None or output == "-":
-        return False
-    from gptm import files
-
-    try:
-        files.write_table(frame, output, format)
-    except Exception:
-        session.warn(f"{output} could not be written; the table is on standard output instead.")
-        session.answer(frame, lambda: files.write_table(frame, sys.stdout, "csv"))
-        raise
-    session.say(f"wrote {contents or f'{len(frame):,} rows'} to {output}")
-    return True

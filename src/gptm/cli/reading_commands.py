@@ -9,7 +9,8 @@ import typer
 from gptm._basics.printed_table import print_table
 from gptm._basics.terminal import printable
 from gptm.cli import options as o
-from gptm.cli.read_documents import check_picture, check_table, model_file, write_table
+from gptm.cli.output_files import check_picture, check_table, write_table
+from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session
 from gptm.cli.topic_arguments import typed_topics
 
@@ -64,10 +65,10 @@ def _print_documents(fitted: "GPTM", table: Any) -> None:
         row = topics.loc[topic]
         name = f"{row['name']}: " if row.get("name") else ""
         lines.append(f"topic {topic}, {row['share']:.1%}  {name}{row['words']}")
-        for found in own.to_dict("records"):
-            which = found.get("id", f"document {found['position']}")
-            text = " ".join(str(found.get("text", "")).split())
-            line = printable(f"{found['share']:.0%}  {which}  {text}".rstrip())
+        for document in own.to_dict("records"):
+            which = document.get("id", f"document {document['position']}")
+            text = " ".join(str(document.get("text", "")).split())
+            line = printable(f"{document['share']:.0%}  {which}  {text}".rstrip())
             lines.append(fill(line, _WIDTH, initial_indent="  ", subsequent_indent="      "))
         lines.append("")
     sys.stdout.write("\n".join(lines))

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from gptm.cli import options as o
+from gptm.cli.output_files import check_output
 from gptm.cli.progress_bars import answering
-from gptm.cli.read_documents import check_output, model_file
+from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session, UsageError
 
 

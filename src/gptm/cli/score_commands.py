@@ -7,8 +7,9 @@ import typer
 
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
+from gptm.cli.output_files import check_output, check_table, write_table
 from gptm.cli.progress_bars import counting
-from gptm.cli.read_documents import check_output, check_table, read_training, write_table
+from gptm.cli.read_documents import read_training
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 
 _NOTHING_TO_COMPARE = (

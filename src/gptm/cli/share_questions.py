@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gptm.cli.effects_command import listed_values, print_frame, typed_places
-from gptm.cli.read_documents import write_table
+from gptm.cli.output_files import write_table
 from gptm.cli.session import Session, UsageError
 from gptm.cli.topic_arguments import typed_topics
 
@@ -138,6 +138,6 @@ def _values(
     for name, texts in places.items():
         levels = effects.design.levels(name) if name in effects.design.variables else None
         values[name] = [
-            one for text in texts for one in listed_values(text, text in (levels or ()))
+            value for text in texts for value in listed_values(text, text in (levels or ()))
         ]
     return values or None

@@ -6,21 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.fit_command import save_fitted, tell_reading
+from gptm.cli.model_output import attachments, write_model
+from gptm.cli.output_files import check_output, check_replaceable, check_table, write_table
 from gptm.cli.progress_bars import fitting
-from gptm.cli.read_documents import (
-    check_output,
-    check_replaceable,
-    check_table,
-    read_training,
-    write_table,
-)
+from gptm.cli.read_documents import read_training, tell_reading
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 from gptm.cli.share_questions import Formula, QuestionOptions
 from gptm.cli.text_tables import topic_rows
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from gptm.questions.split_sample import SplitSampleEffects
 
 _KEEPING = "Saving the two parts"
 
@@ -99,20 +96,26 @@ def split_sample(
     if effects.model.stop_reason_ == "interrupt":
         session.say("interrupted: the fit was not finished, so there are no effects.")
         return INTERRUPTED
-    session.say(
-        f"\n{topics} topics of {len(effects.train):,} documents, measured on {len(effects.test):,} others"
-    )
-    for number, share, text in topic_rows(effects.model.topics(8)):
-        session.say(f"{number:>4}  {share:>6}  {text}")
-    session.say()
+    _tell_topics(session, effects)
     if save_model is not None:
         part = _part_of(reading, effects.train)
-        save_fitted(effects.model, save_model, part, settings["text"], keep_corpus=True)
+        kept = attachments(effects.model, part, settings["text"], keep_corpus=True)
+        write_model(effects.model, save_model, kept)
         session.say(f"model saved in {save_model}")
     if save_test is not None:
         write_table(session, _table(_part_of(reading, effects.test)), save_test)
     question.show(session, effects, output)
     return OK
+
+
+def _tell_topics(session: Session, effects: "SplitSampleEffects") -> None:
+    model, train, test = effects.model, effects.train, effects.test
+    session.say(
+        f"\n{model.n_components} topics of {len(train):,} documents, measured on {len(test):,} others"
+    )
+    for number, share, text in topic_rows(model.topics(8)):
+        session.say(f"{number:>4}  {share:>6}  {text}")
+    session.say()
 
 
 def _part_of(reading: Any, rows: "np.ndarray") -> Any:

@@ -1,19 +1,17 @@
 """Changes to the topics of a model's file: `gptm name`, `merge`, `drop`, `reorder`, `reduce`, `split`, `restore`."""
 
 import sys
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
+from gptm.cli.model_output import NewModel, tell_changed, write_model
+from gptm.cli.output_files import check_output
 from gptm.cli.progress_bars import bar, fitting
-from gptm.cli.read_documents import check_output, model_file
+from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session, UsageError
-from gptm.cli.text_tables import topic_rows
 from gptm.cli.topic_arguments import typed_topic, typed_topics
 
 if TYPE_CHECKING:
@@ -22,15 +20,6 @@ if TYPE_CHECKING:
 
 Topics = Annotated[
     list[str], typer.Argument(metavar="TOPIC...", help="Topics, by number or by name.")
-]
-Output = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="The new model's file; by default MODEL is replaced.",
-        show_default=False,
-    ),
 ]
 Change = Callable[["GPTM", "Corpus | None"], "GPTM"]
 # These commands take topics without an option, so that errors do not speak of one.
@@ -47,7 +36,7 @@ def name(
     auto: Annotated[
         bool, typer.Option("--auto", help="Name all other topics by their own words.")
     ] = False,
-    output: Output = None,
+    output: NewModel = None,
 ) -> None:
     """Give topics names, which all commands show and take."""
     pairs = [text.partition("=") for text in names or []]
@@ -79,7 +68,7 @@ def merge(
             "--name", help="Name of the merged topic; by default the old names, joined by +."
         ),
     ] = None,
-    output: Output = None,
+    output: NewModel = None,
 ) -> None:
     """Merge several topics into one. Its shares and effects are sums, with bands computed anew."""
 
@@ -89,7 +78,7 @@ def merge(
     _change(session, model, output, change)
 
 
-def drop(session: Session, model: o.Model, topics: Topics, output: Output = None) -> None:
+def drop(session: Session, model: o.Model, topics: Topics, output: NewModel = None) -> None:
     """Leave out topics, such as boilerplate; the proportions of the others still sum to one."""
     _change(
         session,
@@ -107,7 +96,7 @@ def reorder(
         typer.Argument(metavar="[TOPIC...]", help="All topics in their new order."),
     ] = None,
     by_share: Annotated[bool, typer.Option("--by-share", help="The largest topic first.")] = False,
-    output: Output = None,
+    output: NewModel = None,
 ) -> None:
     """Put topics into another order."""
     if bool(topics) == by_share:
@@ -125,7 +114,7 @@ def reduce(
     session: Session,
     model: o.Model,
     n: Annotated[int, typer.Argument(metavar="N", min=1, help="Topics to keep.")],
-    output: Output = None,
+    output: NewModel = None,
 ) -> None:
     """Merge the topics that are most alike until N are left."""
     _change(session, model, output, lambda fitted, corpus: fitted.reduce_to(n, corpus=corpus))
@@ -136,7 +125,7 @@ def split(
     model: o.Model,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic, by number or by name.")],
     n: Annotated[int, typer.Argument(metavar="[N]", min=2, help="Topics in its place.")] = 2,
-    output: Output = None,
+    output: NewModel = None,
 ) -> None:
     """Split a topic into N and fit the model again from there. This needs --output, since it is a new fit."""
     if output is None:
@@ -154,7 +143,7 @@ def split(
     _change(session, model, output, change)
 
 
-def restore(session: Session, model: o.Model, output: Output = None) -> None:
+def restore(session: Session, model: o.Model, output: NewModel = None) -> None:
     """Bring back the topics of the fit: undo what was merged, dropped or reordered."""
     _change(session, model, output, lambda fitted, corpus: fitted.restore_topics())
 
@@ -181,26 +170,8 @@ def _change(session: Session, model: str, output: str | None, change: Change) ->
         "reading": attached.reading,
     }
     with bar(session, "saving"):
-        write_changed(changed, target, kept)
+        write_model(changed, target, kept)
     done = changed.history_[len(fitted.history_) :]
     for sentence in done:
         session.say(sentence)
-    if target == "-":
-        return
-    table = changed.topics(10)
-    data = {"output": target, "done": done, "topics": table.rename_axis("topic").reset_index()}
-    columns = ("topic", "share", "words")
-    session.answer(data, lambda: print_table(topic_rows(table), columns, columns[:2]))
-    session.say(f"\nmodel in {target}")
-
-
-def write_changed(model: "GPTM", target: str, kept: dict[str, Any]) -> None:
-    """Write a model to a file, or to standard output."""
-    if target != "-":
-        model.save(target, **kept)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.gptm"
-        model.save(path, **kept)
-        sys.stdout.buffer.write(path.read_bytes())
-        sys.stdout.flush()
+    tell_changed(session, changed, target, {"done": done})

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gptm.cli import options as o
+from gptm.cli.output_files import check_table, write_table
 from gptm.cli.progress_bars import bar
-from gptm.cli.read_documents import (
-    check_file,
-    check_table,
-    model_file,
-    open_blocks,
-    tell_problems,
-    write_table,
-)
+from gptm.cli.read_documents import check_file, model_file, open_blocks, tell_problems
+from gptm.cli.read_new_documents import read_new
 from gptm.cli.session import Session, UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +85,7 @@ def _transform_blocks(
     """Documents of a corpus on disk, block by block."""
     from gptm.files.writer import write_tables
 
-    corpus = open_blocks(session, folder, file_options.settings(), None).corpus
+    corpus = open_blocks(folder, file_options.settings(), None).corpus
     fitted.set_params(n_jobs=session.jobs)
 
     def frames(update: Any) -> Any:
@@ -109,63 +104,6 @@ def _transform_blocks(
         session.say(f"wrote {n:,} documents, {len(fitted.components_)} topics to {output}")
         if session.json:
             session.answer({"documents": n, "output": output}, lambda: None)
-
-
-def read_new(
-    session: Session,
-    fitted: "GPTM",
-    header: dict[str, Any],
-    file: str,
-    settings: dict[str, Any],
-) -> Any:
-    """New documents, read as the training documents were."""
-    from gptm import files
-    from gptm.corpus.words import Words
-
-    vocabulary = getattr(fitted, "feature_names_in_", None)
-    if vocabulary is None:
-        raise ValueError(
-            "this model has no vocabulary, so it cannot read new texts. Fit it to a corpus with a vocabulary."
-        )
-    trained, words = header.get("reading") or {}, header.get("words")
-    reader_settings = settings | {
-        "kinds": _kinds(fitted, trained, settings["kinds"]),
-        "trained_text": trained.get("text") or None,
-        "file_vocabulary": settings["vocabulary"],
-        "vocabulary": vocabulary,
-        "words": Words(stop_words=None) if words is None else Words.from_dict(words),
-    }
-    with bar(session, "reading") as update:
-        reading = files.read_documents(file, progress=update, **reader_settings)
-    _check_columns(settings["kinds"], trained, [column.name for column in reading.columns])
-    if settings["text"] is None:
-        _say_text(session, reading.columns.text, trained.get("text"))
-    return reading
-
-
-def _kinds(fitted: "GPTM", trained: dict[str, Any], given: dict[str, str] | None) -> dict[str, str]:
-    """Kinds of the columns that matter now: those that the kernel reads, and the ids."""
-    kernel = getattr(fitted, "kernel_", None)
-    matter = {*(() if kernel is None else kernel.column_names()), trained.get("id")}
-    trained_kinds = trained.get("kinds") or {}
-    return {name: kind for name, kind in trained_kinds.items() if name in matter} | (given or {})
-
-
-def _check_columns(
-    given: dict[str, str] | None, trained: dict[str, Any], columns: list[str]
-) -> None:
-    """A kind must be for a column of the file, or for one of the training that the file happens to lack."""
-    from gptm.files.table_columns import unknown_column
-
-    for name in given or ():
-        if name not in columns and name not in (trained.get("kinds") or {}):
-            raise unknown_column(name, columns, "kinds")
-
-
-def _say_text(session: Session, columns: tuple[str, ...], expected: list[str] | None) -> None:
-    if columns and expected and set(columns) != set(expected):
-        wanted = ", ".join(map(repr, expected))
-        session.say(f"note: there is no column {wanted}; the text is taken from {columns[0]!r}")
 
 
 def _say_unknown(session: Session, report: Any) -> None:

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
+from gptm.cli.model_output import NewModel, tell_changed, write_model
+from gptm.cli.output_files import check_output
 from gptm.cli.progress_bars import bar, fitting
-from gptm.cli.read_documents import check_file, check_output, model_file, tell_problems
+from gptm.cli.read_documents import check_file, model_file, tell_problems
+from gptm.cli.read_new_documents import read_new
 from gptm.cli.session import Session, UsageError
-from gptm.cli.surgery_commands import Output, write_changed
-from gptm.cli.text_tables import topic_rows
-from gptm.cli.transform_command import read_new
 
 if TYPE_CHECKING:
     from gptm.corpus import Corpus
@@ -42,7 +41,7 @@ def update(
             help="Topics to add for words that the old topics do not explain.",
         ),
     ] = 0,
-    output: Output = None,
+    output: NewModel = None,
 ) -> None:
     """Update a model with more documents. New words, levels and links join it."""
     if model == "-" and file == "-":
@@ -77,7 +76,7 @@ def update(
         "reading": attached.reading,
     }
     with bar(session, "saving"):
-        write_changed(fitted, target, kept)
+        write_model(fitted, target, kept)
     for sentence in fitted.history_[len(history) :]:
         session.say(sentence)
     new_words = fitted.components_.shape[1] - before[1]
@@ -100,16 +99,5 @@ def _answer(session: Session, fitted: "GPTM", target: str, n: int, new_words: in
     total = fitted.fitted_.n_documents
     joined = "1 new word" if new_words == 1 else f"{new_words:,} new words"
     session.say(f"{n:,} documents and {joined} joined; {total:,} documents in all")
-    if target == "-":
-        return
-    table = fitted.topics(10)
-    data = {
-        "output": target,
-        "documents": n,
-        "new_words": new_words,
-        "documents_in_all": total,
-        "topics": table.rename_axis("topic").reset_index(),
-    }
-    columns = ("topic", "share", "words")
-    session.answer(data, lambda: print_table(topic_rows(table), columns, columns[:2]))
-    session.say(f"\nmodel in {target}")
+    facts = {"documents": n, "new_words": new_words, "documents_in_all": total}
+    tell_changed(session, fitted, target, facts)

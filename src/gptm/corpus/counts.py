@@ -154,8 +154,8 @@ def frame_of(
     else:
         frame = as_frame(metadata, n_documents)
         # Numbers in the place of dates may be years, days or seconds: the kernel refuses them, and says so.
-        known = {} if frame is None or kinds is None else kinds
-        expected = [name for name, kind in known.items() if base_kind(kind) == "date"]
+        trained_kinds = {} if frame is None or kinds is None else kinds
+        expected = [name for name, kind in trained_kinds.items() if base_kind(kind) == "date"]
         dates = {name for name in expected if _is_number(frame, name)}
         if dates and only is not None:
             only = [name for name in only if name not in dates]

@@ -253,21 +253,25 @@ def find_doubt(kind: str, cells: Sequence[Any]) -> Doubt | None:
     other_forms = [_OTHER_ORDER.get(form, form) for form in forms]
     if other_forms == forms or any(map(is_moment, present)):
         return None
-    this = as_dates(present, "|".join(form for form in forms if form in _OTHER_ORDER))
-    that = as_dates(present, "|".join(_OTHER_ORDER[form] for form in forms if form in _OTHER_ORDER))
+    as_given = as_dates(present, "|".join(form for form in forms if form in _OTHER_ORDER))
+    swapped = as_dates(
+        present, "|".join(_OTHER_ORDER[form] for form in forms if form in _OTHER_ORDER)
+    )
     elsewhere = [form for form in forms if form not in _OTHER_ORDER]
     settled = (
-        as_dates(present, "|".join(elsewhere)).notna() if elsewhere else this.isna() & that.isna()
+        as_dates(present, "|".join(elsewhere)).notna()
+        if elsewhere
+        else as_given.isna() & swapped.isna()
     )
-    both = this.notna() & that.notna() & (this != that) & ~settled
-    against = int((this.isna() & that.notna() & ~settled).sum())
-    decided = bool((this.notna() & that.isna()).any())
+    both = as_given.notna() & swapped.notna() & (as_given != swapped) & ~settled
+    against = int((as_given.isna() & swapped.notna() & ~settled).sum())
+    decided = bool((as_given.notna() & swapped.isna()).any())
     if not both.any() or (decided and not against):
         return None
     first = int(both.to_numpy().argmax())
     return Doubt(
         str(present[first]).strip(),
-        this[first],
+        as_given[first],
         int(both.sum()),
         against,
         f"date:{'|'.join(other_forms)}",

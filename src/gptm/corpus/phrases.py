@@ -89,18 +89,18 @@ class PhraseStream:
         tokens = np.insert(np.where(no_word[ids], BREAK, ids), ends[1:], BREAK)
         documents = np.repeat(np.arange(len(self)), np.diff(ends) + 1)
         least = MIN_COUNT if len(self) >= _SMALL else _MIN_COUNT_SMALL
-        found = learn_phrases(
+        phrases = learn_phrases(
             tokens, documents, vocabulary, min_documents=min_documents, min_count=least
         )
-        while found:
-            join, frequency = PhraseJoiner(found), Counter[str]()
+        while phrases:
+            join, frequency = PhraseJoiner(phrases), Counter[str]()
             for words in self:
                 frequency.update({word for word in join(words) if " " in word})
-            enough = [p for p in found if frequency[" ".join(p)] >= max(min_documents, 1)]
-            if len(enough) == len(found):
+            enough = [p for p in phrases if frequency[" ".join(p)] >= max(min_documents, 1)]
+            if len(enough) == len(phrases):
                 break
-            found = enough
-        return found
+            phrases = enough
+        return phrases
 
 
 def learn_phrases(

@@ -206,9 +206,9 @@ def _no_dates(name: str, form: str, present: Sequence[Any]) -> InputError:
     """The error for a column of dates in which no cell is one."""
     written = f" written {form}" if form else ""
     what = f"column {name!r}: no cell is a date{written}; the first is {str(present[0])[:40]!r}. "
-    found = _other_format(name, present, [True] * len(present))
-    if found:
-        return InputError(what, found)
+    other_format = _other_format(name, present, [True] * len(present))
+    if other_format:
+        return InputError(what, other_format)
     return InputError(
         what,
         "Say how they are written, for example ",

@@ -115,8 +115,8 @@ def joined_phrases(counts: csr_matrix, vocabulary: np.ndarray) -> Joined:
     """An account of the words that are phrases."""
     which = np.array([" " in word for word in vocabulary], dtype=bool)
     tokens = np.asarray(counts.sum(axis=0)).ravel()
-    found = removed_words(tokens, vocabulary, which & (tokens > 0))
-    return Joined(found.words, found.tokens, found.examples)
+    account = removed_words(tokens, vocabulary, which & (tokens > 0))
+    return Joined(account.words, account.tokens, account.examples)
 
 
 def removed(tokens: Mapping[str, int]) -> Removed:

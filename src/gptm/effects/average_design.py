@@ -47,7 +47,9 @@ def where_documents_are(
 
 def repeated(fixed: Mapping[str, pd.Series], n: int) -> dict[str, pd.Series]:
     """Single values of some columns, n times each."""
-    return {name: one.iloc[np.zeros(n, int)].reset_index(drop=True) for name, one in fixed.items()}
+    return {
+        name: value.iloc[np.zeros(n, int)].reset_index(drop=True) for name, value in fixed.items()
+    }
 
 
 def average_rows(design: Design, settings: pd.DataFrame) -> Array:

@@ -9,7 +9,7 @@ import pandas as pd
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import as_frame, as_name
-from gptm.kernels import BoundKernel
+from gptm.kernels import BoundKernel, Kernel
 from gptm.kernels.levels import LevelBound
 
 _MOST_NAMED = 10  # levels in a message
@@ -30,54 +30,69 @@ def read_settings(
             Argument(name),
             ".",
         )
-    named = ", ".join(map(repr, columns))
-    if hasattr(values, "columns"):  # a DataFrame of pandas or polars
-        frame = as_frame(values, len(values))
-        assert frame is not None
-        if not any(column in frame for column in columns):
-            raise ArgumentError(
-                name,
-                f"must have a column that {bound.kernel!r} reads: {named}",
-                Message(", ".join(map(repr, frame.columns)) or "none"),
-            )
-        # Other columns stay: they may be of use in the result.
-        settings = frame.reset_index(drop=True)
-    elif isinstance(values, Mapping):
-        unknown = [key for key in values if key not in columns]
-        if unknown:
-            raise ArgumentError(
-                name,
-                f"must name columns that {bound.kernel!r} reads: {named}",
-                Message(", ".join(map(repr, unknown))),
-                "Ask about one term at a time.",
-            )
-        rows = {key: _listed(value) for key, value in values.items()}
-        lengths = {len(value) for value in rows.values()} - {1} or {1}
-        if not rows or len(lengths) > 1:
-            expected = f"must have values of the columns {named}, one or the same number of each"
-            numbers = ", ".join(f"{len(value)} of {key!r}" for key, value in rows.items())
-            raise ArgumentError(name, expected, Message(numbers or "none"))
-        n = lengths.pop()
-        settings = _table(
-            {key: value * n if len(value) == 1 else value for key, value in rows.items()}, n
-        )
-    elif len(columns) > 1:
-        raise ArgumentError(
-            name,
-            f"must be a dict or a DataFrame with all columns that {bound.kernel!r} reads: {named}",
-        )
-    else:
-        listed = _listed(values)
-        settings = _table({columns[0]: listed}, len(listed))
+    settings = _as_table(bound.kernel, values, name)
     settings = settings if beside is None else _completed(settings, beside)
     absent = ", ".join(repr(column) for column in columns if column not in settings)
     if absent:
         raise InputError(
             Argument(name),
-            f" must have values of all columns that {bound.kernel!r} reads: {named}; it lacks {absent}.",
+            f" must have values of all columns that {bound.kernel!r} reads: {_column_list(bound.kernel)}; "
+            f"it lacks {absent}.",
             PythonOnly(" Pass None for a value that you do not know."),
         )
     return settings
+
+
+def _as_table(kernel: Kernel, values: Any, name: str) -> pd.DataFrame:
+    """Values of some of a kernel's columns, in any of the forms that users may pass."""
+    columns = kernel.column_names()
+    if hasattr(values, "columns"):  # a DataFrame of pandas or polars
+        return _from_frame(kernel, values, name)
+    if isinstance(values, Mapping):
+        return _from_mapping(kernel, values, name)
+    if len(columns) > 1:
+        raise ArgumentError(
+            name,
+            f"must be a dict or a DataFrame with all columns that {kernel!r} reads: {_column_list(kernel)}",
+        )
+    listed = _listed(values)
+    return _table({columns[0]: listed}, len(listed))
+
+
+def _from_frame(kernel: Kernel, values: Any, name: str) -> pd.DataFrame:
+    frame = as_frame(values, len(values))
+    assert frame is not None
+    if not any(column in frame for column in kernel.column_names()):
+        raise ArgumentError(
+            name,
+            f"must have a column that {kernel!r} reads: {_column_list(kernel)}",
+            Message(", ".join(map(repr, frame.columns)) or "none"),
+        )
+    # Other columns stay: they may be of use in the result.
+    return frame.reset_index(drop=True)
+
+
+def _from_mapping(kernel: Kernel, values: Mapping[str, Any], name: str) -> pd.DataFrame:
+    unknown = [key for key in values if key not in kernel.column_names()]
+    if unknown:
+        raise ArgumentError(
+            name,
+            f"must name columns that {kernel!r} reads: {_column_list(kernel)}",
+            Message(", ".join(map(repr, unknown))),
+            "Ask about one term at a time.",
+        )
+    rows = {key: _listed(value) for key, value in values.items()}
+    lengths = {len(value) for value in rows.values()} - {1} or {1}
+    if not rows or len(lengths) > 1:
+        expected = f"must have values of the columns {_column_list(kernel)}, one or the same number of each"
+        numbers = ", ".join(f"{len(value)} of {key!r}" for key, value in rows.items())
+        raise ArgumentError(name, expected, Message(numbers or "none"))
+    n = lengths.pop()
+    return _table({key: value * n if len(value) == 1 else value for key, value in rows.items()}, n)
+
+
+def _column_list(kernel: Kernel) -> str:
+    return ", ".join(map(repr, kernel.column_names()))
 
 
 def _table(columns: dict[str, list[Any]], n: int) -> pd.DataFrame:

@@ -73,8 +73,8 @@ class EstimatedEffects:
 
     @property
     def table(self) -> pd.DataFrame:
-        found = self.pooled.combine(np.eye(len(self.design.terms)))
-        return self._coefficients(pd.DataFrame({"term": self.design.terms}), found, self.level)
+        combined = self.pooled.combine(np.eye(len(self.design.terms)))
+        return self._coefficients(pd.DataFrame({"term": self.design.terms}), combined, self.level)
 
     def predict(
         self,
@@ -116,17 +116,17 @@ class EstimatedEffects:
         A = average_rows(self.design, settings)
         if versus is not None:
             A = A - average_rows(self.design, self._replaced(settings, versus))
-        found = self.pooled.combine(A)
+        combined = self.pooled.combine(A)
         if versus is None:
-            self._warn_impossible(found.mean, 0.0, "expected shares")
+            self._warn_impossible(combined.mean, 0.0, "expected shares")
         else:
-            self._warn_impossible(found.mean, -1.0, "differences of shares")
-        low, high = found.band(level)
+            self._warn_impossible(combined.mean, -1.0, "differences of shares")
+        low, high = combined.band(level)
         shown = {
             f"{name}_at" if name in _RESULTS else name: self.design.shown(name, settings[name])
             for name in settings
         }
-        values = {"share": found.mean, "std_error": found.std_error}
+        values = {"share": combined.mean, "std_error": combined.std_error}
         return self._long(
             pd.DataFrame(shown, index=settings.index),
             values | {"share_low": low, "share_high": high},
@@ -162,10 +162,10 @@ class EstimatedEffects:
                 continue
             changes, A = average_changes(self.design, name, fixed)
             label = pd.DataFrame({"column": name, "change": changes})
-            found = self.pooled.combine(A)
+            combined = self.pooled.combine(A)
             if self.design.levels(name) is not None and len(A):
-                self._warn_impossible(found.mean, -1.0, "differences of shares")
-            tables.append(self._coefficients(label, found, level))
+                self._warn_impossible(combined.mean, -1.0, "differences of shares")
+            tables.append(self._coefficients(label, combined, level))
         if not tables:
             raise InputError(
                 f"the formula {self.formula!r} reads no column whose effect could be averaged."
@@ -240,12 +240,12 @@ class EstimatedEffects:
         return settings.assign(**repeated(fixed, len(settings)))
 
     def _checked(self, names: Any, argument: str = "columns") -> list[str]:
-        known = self.design.variables
-        unknown = [name for name in names if name not in known]
+        variables = self.design.variables
+        unknown = [name for name in names if name not in variables]
         if unknown:
             raise ArgumentError(
                 argument,
-                f"must name columns of the formula: {listed(map(repr, known)) or 'it reads none'}",
+                f"must name columns of the formula: {listed(map(repr, variables)) or 'it reads none'}",
                 unknown[0],
             )
         return list(dict.fromkeys(names))

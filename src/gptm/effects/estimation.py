@@ -50,7 +50,7 @@ def estimate(
     design, groups = make_design(formula, frame, also=cluster, n=len(drawn))
     clusters = None if groups is None else pd.factorize(groups)[0]
     n_clusters = None if clusters is None else int(clusters.max()) + 1
-    _check_clusters(cluster, n_clusters, len(design.terms))
+    _check_clusters(cluster, n_clusters)
     shares = draws.of(design.rows, topics)
     pooled = pool_regressions(design.X, shares, errors=errors, clusters=clusters)
     if pooled.n_draws < 2:
@@ -71,7 +71,7 @@ def _check_cluster(cluster: Any, frame: pd.DataFrame | None) -> None:
         raise ArgumentError("cluster", expected, cluster)
 
 
-def _check_clusters(cluster: str | None, n: int | None, p: int) -> None:
+def _check_clusters(cluster: str | None, n: int | None) -> None:
     if n is None:
         return
     if n < 2:

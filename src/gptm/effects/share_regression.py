@@ -110,7 +110,7 @@ def dependent_columns(X: Array) -> list[Combination]:
             return []
     kept: list[int] = []
     basis = np.empty((len(X), 0))
-    found = []
+    combinations = []
     for j in range(X.shape[1]):
         length = lengths[j]
         left = X[:, j] / length if length > 0 else X[:, j]
@@ -124,8 +124,10 @@ def dependent_columns(X: Array) -> list[Combination]:
         scale = np.linalg.norm(X[:, kept], axis=0)
         weights = np.linalg.lstsq(X[:, kept] / scale, X[:, j], rcond=None)[0]
         used = np.abs(weights) > 1e-6 * np.abs(weights).max(initial=0.0)
-        found.append(Combination(j, [kept[i] for i in np.flatnonzero(used)] if length else []))
-    return found
+        combinations.append(
+            Combination(j, [kept[i] for i in np.flatnonzero(used)] if length else [])
+        )
+    return combinations
 
 
 class _Sums:

@@ -19,7 +19,7 @@ def attach(
     plan: Plan,
     encoding: str,
     log: ProblemLog,
-    file_names: Sequence[str] = (),
+    file_names: Sequence[str],
 ) -> None:
     """Add the columns of a table of metadata: by ids where both have them, else row by row.
 
@@ -126,14 +126,14 @@ def _column_of_files(side: CellTable, file_names: Sequence[str], likely: str | N
 
 def _as_files(ids: Sequence[str], others: Sequence[str]) -> tuple[list[str], list[str]]:
     """Two lists of names of files that can be compared: without endings; without folders where one list has none."""
-    one, two = ([_without_ending(name) for name in names] for names in (ids, others))
-    bare = [name.rpartition("/")[2] for name in one]
-    if not any("/" in name for name in two) and len(set(bare)) == len(bare):
-        return bare, two
-    bare_others = [name.rpartition("/")[2] for name in two]
-    if not any("/" in name for name in one) and len(set(bare_others)) == len(bare_others):
-        return one, bare_others
-    return one, two
+    own_names, other_names = ([_without_ending(name) for name in names] for names in (ids, others))
+    bare = [name.rpartition("/")[2] for name in own_names]
+    if not any("/" in name for name in other_names) and len(set(bare)) == len(bare):
+        return bare, other_names
+    bare_others = [name.rpartition("/")[2] for name in other_names]
+    if not any("/" in name for name in own_names) and len(set(bare_others)) == len(bare_others):
+        return own_names, bare_others
+    return own_names, other_names
 
 
 def _without_ending(name: str) -> str:

@@ -144,7 +144,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.rename_axis(name).reset_index()
 
 
-def _csv(frame: pd.DataFrame, separator: str = ",") -> str:
+def _csv(frame: pd.DataFrame, separator: str) -> str:
     lists = {
         name: values.map(
             lambda cell: json.dumps(_plain(cell), ensure_ascii=False) if _is_list(cell) else cell
@@ -172,7 +172,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
 
 _RENDER: dict[str, Any] = {
-    "csv": _csv,
+    "csv": lambda frame: _csv(frame, ","),
     "tsv": lambda frame: _csv(frame, "\t"),
     "jsonl": _jsonl,
     "parquet": _parquet,

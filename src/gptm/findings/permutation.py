@@ -14,19 +14,27 @@ from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.progress import Progress
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number, check_truth
-from gptm.corpus.counts import columns_of, frame_of, read_counts
+from gptm.corpus.counts import columns_of, frame_of
 from gptm.effects.effect_tables import check_explainable, term_labels, term_number
 from gptm.findings.association import associations, standardised, structures_of
 from gptm.findings.shuffle_checks import check_shuffles
 from gptm.findings.shuffles import Shuffles
 from gptm.kernels import Documents, Kernel, Scaled, Sum, resolve_kernel
 from gptm.model import CTM, GPTM
-from gptm.model.checked_model import check_fitted, check_trained_on
+from gptm.model.checked_model import check_fitted
 from gptm.selection.alignment import best_pairs, overlaps, topic_labels_of
-from gptm.selection.folds import Data, read_data
+from gptm.selection.folds import Data
 from gptm.selection.named_models import prepare
 from gptm.selection.ordered_folds import read_groups
-from gptm.selection.refits import Refit, fitted_to, key_of_refit, label_of, without_warnings
+from gptm.selection.refits import (
+    Refit,
+    fitted_to,
+    key_of_refit,
+    label_of,
+    seed_of,
+    training_data,
+    without_warnings,
+)
 from gptm.selection.resumable import Job, Row, run_all
 from gptm.views.shown_table import table_card, table_lines
 
@@ -207,10 +215,8 @@ def permutation_test(
     check_number("random_state", random_state, least=0, integer=True)
     n = (N_REFITS if refit else N_HELD) if n is None else n
     check_number("n", n, least=1, most=MOST, integer=True)
-    read_counts(model.fitted_.expects(type(model).__name__), corpus)  # which checks the words
-    data = read_data(corpus, metadata, y)
-    check_trained_on(model, data.n)
-    prepared = prepare({"model": clone(model)}, data, _seed(model, random_state), split=False)[
+    data = training_data(model, corpus, metadata, y)
+    prepared = prepare({"model": clone(model)}, data, seed_of(model, random_state), split=False)[
         "model"
     ]
     if not isinstance(prepared, CTM):  # a matrix is a kernel too
@@ -243,11 +249,6 @@ def permutation_test(
 
 
 _Term = tuple[Kernel, str, Kernel | None]  # a term, its label, and the kernel without it
-
-
-def _seed(model: GPTM, random_state: int) -> int:
-    own = model.random_state
-    return int(own) if isinstance(own, int | np.integer) else random_state
 
 
 def _find_term(model: GPTM, kernel: Any, term: Any) -> _Term:
@@ -366,24 +367,8 @@ def _by_refits(
     verbose: int | bool,
     checkpoint: str | os.PathLike[str] | None,
 ) -> PermutationTest:
-    kernel, label, rest = term
-    if prepared.kernel is rest:
-        raise InputError("a refit needs a term of the model's own kernel; got another kernel.")
-    if model.fitted_.origin is not None:
-        raise InputError(
-            "the topics of this model were merged, dropped or reordered, which a refit cannot repeat. Use "
-            "model.restore_topics() first."
-        )
-    columns = list(kernel.column_names())
-    common = sorted(set(columns) & set(columns_of(rest) or ()))
-    if not columns or common:
-        why = f"other terms read {common[0]!r} too" if common else "it reads no column"
-        raise ArgumentError(
-            "term",
-            "must have columns of its own to shuffle for a refit",
-            Message(f"{label!r}: {why}"),
-            "Leave out refit=True.",
-        )
+    _check_refits(model, prepared, term)
+    kernel, label, _ = term
     orders, n_orders, exact = _orders(shuffles, n, random_state)
     job = Job(
         partial(_variance_shares, label=label),
@@ -393,7 +378,7 @@ def _by_refits(
     )
     with without_warnings():
         own = _shares_of(model, label)
-        tasks = _shuffled_tables(prepared, data, columns, orders)
+        tasks = _shuffled_tables(prepared, data, list(kernel.column_names()), orders)
         done = run_all(job, tasks, n_orders, n_jobs, verbose, checkpoint)
     topics = np.array([row["topics"] for row in done.rows])
     table = _matched(model, model).drop(columns="overlap")
@@ -409,6 +394,28 @@ def _by_refits(
         "the column, each fitted anew",
         done.note,
     )
+
+
+def _check_refits(model: GPTM, prepared: GPTM, term: _Term) -> None:
+    """An error unless the term has columns of its own, and the model can be fitted to them shuffled."""
+    kernel, label, rest = term
+    if prepared.kernel is rest:
+        raise InputError("a refit needs a term of the model's own kernel; got another kernel.")
+    if model.fitted_.origin is not None:
+        raise InputError(
+            "the topics of this model were merged, dropped or reordered, which a refit cannot repeat. Use "
+            "model.restore_topics() first."
+        )
+    columns = kernel.column_names()
+    common = sorted(set(columns) & set(columns_of(rest) or ()))
+    if not columns or common:
+        why = f"other terms read {common[0]!r} too" if common else "it reads no column"
+        raise ArgumentError(
+            "term",
+            "must have columns of its own to shuffle for a refit",
+            Message(f"{label!r}: {why}"),
+            "Leave out refit=True.",
+        )
 
 
 def _shuffled_tables(

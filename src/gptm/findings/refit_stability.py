@@ -11,7 +11,7 @@ from sklearn.base import clone
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
 from gptm._basics.validation import check_level, check_number, is_real
-from gptm.corpus.counts import columns_of, read_counts
+from gptm.corpus.counts import columns_of
 from gptm.findings.stability_result import Stability
 from gptm.findings.stability_runs import (
     Reference,
@@ -21,12 +21,19 @@ from gptm.findings.stability_runs import (
 )
 from gptm.findings.term_effects import effects_at, settings_of
 from gptm.model import GPTM
-from gptm.model.checked_model import check_fitted, check_trained_on
+from gptm.model.checked_model import check_fitted
 from gptm.selection.alignment import overlaps, topic_labels_of
-from gptm.selection.folds import read_data
+from gptm.selection.folds import Data
 from gptm.selection.named_models import prepare
 from gptm.selection.ordered_folds import read_groups
-from gptm.selection.refits import key_of_refit, label_of, without_warnings
+from gptm.selection.refits import (
+    Refit,
+    key_of_refit,
+    label_of,
+    seed_of,
+    training_data,
+    without_warnings,
+)
 from gptm.selection.resumable import Job, Row, run_all
 from gptm.storage.digests import digest
 from gptm.tables import topic_shares
@@ -129,15 +136,11 @@ def stability(
     check_number("random_state", random_state, least=0, integer=True)
     if not (is_real(threshold) and 0.0 <= threshold <= 1.0):
         raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
-    read_counts(model.fitted_.expects(type(model).__name__), corpus)  # which checks the words
-    data = read_data(corpus, metadata, y)
-    check_trained_on(model, data.n)
+    data = training_data(model, corpus, metadata, y)
     fitted = model.fitted_
     K = fitted.K if fitted.origin is None else fitted.origin.fitted.K
-    own_seed = (
-        model.random_state if isinstance(model.random_state, int | np.integer) else random_state
-    )
-    runs = plan_runs(seeds, n_components, resamples, K, int(own_seed))
+    own_seed = seed_of(model, random_state)
+    runs = plan_runs(seeds, n_components, resamples, K, own_seed)
     if not runs:
         raise InputError(
             "there is nothing to compare with: pass ",
@@ -148,27 +151,13 @@ def stability(
             Argument("resamples", ...),
             ".",
         )
-    prepared = prepare({"model": clone(model)}, data, int(own_seed), split=resamples > 0)["model"]
+    prepared = prepare({"model": clone(model)}, data, own_seed, split=resamples > 0)["model"]
     data = data.with_kinds_of(set(columns_of(prepared.kernel) or ()))
-    blocks = None if groups is None else read_groups("groups", groups, data)
-    if blocks is not None and resamples and blocks.max() == 0:
-        raise ArgumentError(
-            "groups",
-            "must have at least two values: a resample of one group is the corpus itself",
-            Message("one"),
-        )
+    blocks = None if groups is None else _read_groups(groups, data, resamples)
     reference = Reference(np.ascontiguousarray(model.components_), settings_of(model))
     own_effects = effects_at(model, reference.terms)
-    asked = (
-        digest([reference.topics]),
-        *(str(term.settings.to_dict()) for term in reference.terms),
-    )
-    job = Job(
-        partial(compare_refit, reference=reference),
-        partial(key_of_refit, also=asked),
-        label_of,
-        partial(_line, least=np.maximum(threshold, _nearest(reference.topics))),
-    )
+    nearest = _nearest(reference.topics)
+    job = _comparison(reference, np.maximum(threshold, nearest))
     with without_warnings():
         refits = make_refits(
             runs,
@@ -186,10 +175,36 @@ def stability(
         own_effects=own_effects,
         topics=topic_labels_of(fitted),
         shares=topic_shares(model.doc_topics_),
-        nearest=_nearest(reference.topics),
+        nearest=nearest,
         threshold=threshold,
         level=level,
         note=done.note,
+    )
+
+
+def _read_groups(groups: Any, data: Data, resamples: int) -> np.ndarray:
+    """(n,) the groups that are resampled as a whole."""
+    blocks = read_groups("groups", groups, data)
+    if resamples and blocks.max() == 0:
+        raise ArgumentError(
+            "groups",
+            "must have at least two values: a resample of one group is the corpus itself",
+            Message("one"),
+        )
+    return blocks
+
+
+def _comparison(reference: Reference, least: Array) -> Job[Refit, str]:
+    """The comparison of each refit with the reference, whose topics are back from an overlap of `least` on."""
+    asked = (
+        digest([reference.topics]),
+        *(str(term.settings.to_dict()) for term in reference.terms),
+    )
+    return Job(
+        partial(compare_refit, reference=reference),
+        partial(key_of_refit, also=asked),
+        label_of,
+        partial(_line, least=least),
     )
 
 

@@ -154,7 +154,7 @@ def check_residuals(
     check_number("random_state", random_state, least=0, integer=True)
     counts = read_counts(model.fitted_.expects(type(model).__name__), corpus)
     theta = _proportions(model, corpus, counts, metadata)
-    found = dispersion(theta, model.components_, counts, tol, Progress(verbose))
+    dispersed = dispersion(theta, model.components_, counts, tol, Progress(verbose))
     simulated, note = np.empty(0), ""
     if simulations:
         data = read_data(corpus, metadata, y)
@@ -173,9 +173,11 @@ def check_residuals(
         with without_warnings():
             done = run_all(job, tasks, simulations, n_jobs, verbose, checkpoint)
         simulated, note = np.array([row["dispersion"] for row in done.rows]), done.note
-    p = float(chi2.sf(found.statistic, found.df)) if found.df > 0 else float("nan")
-    words = _word_table(found, counts, word_names(model.fitted_))
-    return ResidualCheck(found.dispersion, found.statistic, found.df, p, words, simulated, note)
+    p = float(chi2.sf(dispersed.statistic, dispersed.df)) if dispersed.df > 0 else float("nan")
+    words = _word_table(dispersed, counts, word_names(model.fitted_))
+    return ResidualCheck(
+        dispersed.dispersion, dispersed.statistic, dispersed.df, p, words, simulated, note
+    )
 
 
 def _proportions(model: GPTM, corpus: Any, counts: csr_matrix, metadata: Any) -> Array:
@@ -268,8 +270,8 @@ def _refit_dispersion(task: Refit, tol: float) -> Row | None:
     if not fitted_to(task.model, task.data):
         return None
     model, counts = task.model, csr_matrix(task.data.counts)
-    found = dispersion(model.doc_topics_, model.components_, counts, tol)
-    return {"dispersion": found.dispersion}
+    dispersed = dispersion(model.doc_topics_, model.components_, counts, tol)
+    return {"dispersion": dispersed.dispersion}
 
 
 def _line(label: str, row: Row) -> str:

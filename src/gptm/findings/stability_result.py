@@ -170,9 +170,9 @@ class Stability:
         ratio = (effects["pooled"].abs() / effects["total_error"].replace(0.0, np.nan)).fillna(0.0)
         rows = effects.loc[ratio.groupby(effects["topic"]).idxmax()].set_index("topic")
         names = {"pooled": "effect", "low": "low", "high": "high", "same_sign": "same_sign"}
-        found = rows[list(names)].rename(columns=names)
-        found.insert(0, "at", rows["term"] + " = " + rows["setting"])
-        return found
+        clearest = rows[list(names)].rename(columns=names)
+        clearest.insert(0, "at", rows["term"] + " = " + rows["setting"])
+        return clearest
 
     def plot(self, ax: Any = None) -> Any:
         """Best overlaps of each topic with refits, and its clearest effect; see `plots.plot_stability`.

@@ -43,7 +43,7 @@ def settings_of(model: GPTM) -> list[TermSettings]:
     fitted = model.fitted_
     if fitted.kernel is None or fitted.K < 2 or not fitted.bound.mean_diagonal() > 0:
         return []
-    found = []
+    of_terms = []
     for number, label in enumerate(term_labels(fitted.kernel)):
         settings = term_settings(fitted, number, N_POINTS)
         if settings is None or len(settings) < 2:
@@ -54,8 +54,8 @@ def settings_of(model: GPTM) -> list[TermSettings]:
             codes = inner.codes[inner.codes >= 0]
             often = np.argsort(-np.bincount(codes, minlength=len(settings)), kind="stable")
             settings = settings.iloc[np.sort(often[:MOST_LEVELS])].reset_index(drop=True)
-        found.append(TermSettings(number, label, settings))
-    return found
+        of_terms.append(TermSettings(number, label, settings))
+    return of_terms
 
 
 def effects_at(model: GPTM, terms: list[TermSettings]) -> list[tuple[Array, Array]]:
@@ -63,10 +63,10 @@ def effects_at(model: GPTM, terms: list[TermSettings]) -> list[tuple[Array, Arra
     if not terms:
         return []
     fitted = model._with_draws()
-    found = []
+    effects = []
     with computing(model.n_jobs):
         for term in terms:
             shares = share_draws(fitted, term.number, term.settings)
             effect = shares - shares.mean(1, keepdims=True)
-            found.append((effect.mean(0), effect.std(0)))
-    return found
+            effects.append((effect.mean(0), effect.std(0)))
+    return effects

@@ -115,9 +115,9 @@ def batteries(columns: Mapping[str, pd.Series], kinds: Mapping[str, str]) -> dic
             continue
         if re.search(r"\d", name):
             stems.setdefault(re.sub(r"\d+", "#", name), []).append(name)
-        found = {level for level in level_names(values) if level is not None}
-        if len(found) <= 20:
-            answers.setdefault((base, frozenset(found)), []).append(name)
+        levels = {level for level in level_names(values) if level is not None}
+        if len(levels) <= 20:
+            answers.setdefault((base, frozenset(levels)), []).append(name)
     for names in stems.values():
         if len(names) >= _BATTERY:
             reasons |= dict.fromkeys(names, f"one of {len(names)} columns that are named alike")

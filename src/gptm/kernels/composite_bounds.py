@@ -98,8 +98,8 @@ class SumBound(CompositeBound):
 
     def groups(self, n_groups: int, rng: np.random.RandomState) -> Groups | None:
         """Those of the first term that knows any; groups that users gave go before guessed ones."""
-        known = [found for bound in self.bounds if (found := bound.groups(n_groups, rng))]
-        return min(known, key=lambda found: not found.given, default=None)
+        candidates = [groups for bound in self.bounds if (groups := bound.groups(n_groups, rng))]
+        return min(candidates, key=lambda groups: not groups.given, default=None)
 
     @cached_property
     def structure(self) -> Structure:

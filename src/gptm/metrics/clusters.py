@@ -35,8 +35,8 @@ def purity(theta: Any, labels: Any) -> float:
     >>> purity([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3]], ["tea", "tea", "war", "war"])
     0.75
     """
-    clusters, known = _clusters_and_labels(theta, labels)
-    table = contingency_matrix(known, clusters)
+    clusters, label_codes = _clusters_and_labels(theta, labels)
+    table = contingency_matrix(label_codes, clusters)
     return float(table.max(0).sum() / table.sum())
 
 
@@ -62,8 +62,8 @@ def nmi(theta: Any, labels: Any) -> float:
     >>> nmi([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], ["tea", "tea", "war"])
     1.0
     """
-    clusters, known = _clusters_and_labels(theta, labels)
-    return float(normalized_mutual_info_score(known, clusters))
+    clusters, label_codes = _clusters_and_labels(theta, labels)
+    return float(normalized_mutual_info_score(label_codes, clusters))
 
 
 def _clusters_and_labels(theta: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:

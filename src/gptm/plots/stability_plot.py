@@ -9,6 +9,7 @@ from gptm.plots.canvas import COLORS, GREY, SMALL, as_percent, new_axes, side_by
 
 _KINDS = {"seed": "other seed", "topics": "other number of topics", "resample": "resample"}
 _SPREAD = 0.25  # of the dots of a row
+_LONGEST = 32  # characters of a label
 
 
 @runtime_checkable
@@ -140,5 +141,5 @@ def _named(table: pd.DataFrame) -> list[tuple[Any, Any]]:
     return list(zip(table.index, table.itertuples(), strict=True))
 
 
-def _short(words: str, most: int = 32) -> str:
-    return words if len(words) <= most else f"{words[: most - 1]}…"
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -80,27 +80,10 @@ def prior_around(fitted: Fitted, F: Array) -> Prior:
     return Prior(fitted.mu + F, basis.T, np.ones_like(fitted.mu))
 
 
-def infer_new(
-    counts: csr_matrix, prior: Prior, beta_T: Array, tol: float, n_jobs: int | None
-) -> Posterior:
-    """Posterior of new documents, each on its own, until a step promises less than `tol` nats per token."""
-    posterior, _ = infer_documents(
-        counts,
-        prior,
-        beta_T,
-        None,
-        max_inner=MAX_INNER,
-        tol=tol,
-        n_jobs=n_jobs,
-        with_terms=False,
-    )
-    return posterior
-
-
 def theta_of_new(
     counts: csr_matrix, prior: Prior, beta_T: Array, tol: float, n_jobs: int | None
 ) -> Array:
-    """`expected_theta` of `infer_new`."""
+    """Proportions of new documents, each on its own, until a step promises less than `tol` nats per token."""
     return infer_theta(counts, prior, beta_T, max_inner=MAX_INNER, tol=tol, n_jobs=n_jobs)
 
 

@@ -127,8 +127,8 @@ def _check_before_the_fit(
         warnings.simplefilter("ignore")  # the estimation says it of the documents that it uses
         make_design(formula, corpus.metadata, n=len(corpus))
     asked = topic if isinstance(topic, Sequence) and not isinstance(topic, str) else [topic]
-    numbers = [one for one in asked if is_real(one)]  # names may come from seed words
-    if any(not -1 < one < model.n_components for one in numbers):
+    numbers = [number for number in asked if is_real(number)]  # names may come from seed words
+    if any(not -1 < number < model.n_components for number in numbers):
         most = model.n_components - 1
         raise ArgumentError("topic", f"must be numbers from 0 to {most}, or names", topic)
 

@@ -5,7 +5,8 @@ import numpy as np
 from gptm._basics.types import Array
 
 N_LANDMARKS = 2000  # documents that t-SNE places; its time grows fast beyond
-N_STEPS = 500  # half of the usual number: the neighbours are the same by then
+N_STEPS = 500  # of t-SNE, half of the usual number: the neighbours are the same by then
+GRAPH_STEPS = 300  # of stress majorisation
 MIN_DOCUMENTS = 50  # below, t-SNE has too few neighbours to look at
 N_NEIGHBOURS = 6  # landmarks that place another document
 _CHUNK = 4096  # documents whose distances to the landmarks are in memory at once
@@ -75,7 +76,7 @@ def _scaled(places: Array) -> Array:
     return (places - (low + high) / 2) * (2.0 / width if width > 1e-12 else 0.0)
 
 
-def graph_layout(correlation: Array, n_steps: int = 300) -> Array:
+def graph_layout(correlation: Array) -> Array:
     """(K, 2) places of topics between -1 and 1, close together where topics correlate.
 
     Stress majorisation (Gansner, Koren & North, 2005) of distances from 0.35 for a perfect correlation to 1.1: near
@@ -93,7 +94,7 @@ def graph_layout(correlation: Array, n_steps: int = 300) -> Array:
     radius = np.sqrt((np.arange(K) + 0.5) / K)
     sunflower = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     places = _scaled(_principal_plane(correlation)) + 0.3 * sunflower
-    for _ in range(n_steps):
+    for _ in range(GRAPH_STEPS):
         apart = places[:, None] - places[None]
         distance = np.sqrt((apart**2).sum(-1))
         ratio = -weights * wanted / np.maximum(distance, 1e-9)

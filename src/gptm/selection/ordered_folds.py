@@ -127,15 +127,15 @@ def _cuts(counts: np.ndarray, n_parts: int) -> list[int]:
 
 def time_split(share: float | int, times: Array) -> Fold:
     """One split: the latest documents are held out, a share or a number of them, and those of the same time."""
-    known = np.sort(times[~np.isnan(times)])
+    present = np.sort(times[~np.isnan(times)])
     whole = isinstance(share, int | np.integer)
-    wanted = int(share) if whole else int(np.ceil(share * len(known)))
-    if not 0 < wanted < len(known):
+    wanted = int(share) if whole else int(np.ceil(share * len(present)))
+    if not 0 < wanted < len(present):
         raise ArgumentError(
-            "test", f"must leave documents to fit to; {len(known)} have a time", share
+            "test", f"must leave documents to fit to; {len(present)} have a time", share
         )
-    start = known[len(known) - wanted]
-    if start == known[0]:
+    start = present[len(present) - wanted]
+    if start == present[0]:
         raise ArgumentError(
             "by_time", "must have a value before those of the held-out documents", start
         )

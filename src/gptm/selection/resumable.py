@@ -38,7 +38,7 @@ def run_all(
     n_tasks: int,
     n_jobs: int | None,
     verbose: int | bool,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None,
 ) -> Done[L]:
     """Do all the work that the checkpoint does not have; after Ctrl-C return what is done."""
     progress = Progress(verbose)

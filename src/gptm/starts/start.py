@@ -39,8 +39,8 @@ def make_starts(
     n_components: int,
     rng: np.random.RandomState,
     n_starts: int,
-    checkpoint: Checkpoint | None = None,
-    lead: Lead | None = None,
+    checkpoint: Checkpoint | None,
+    lead: Lead | None,
 ) -> list[Start]:
     """One start for each chain; after an interrupt those that there are, and none if work has left them behind.
 

@@ -49,12 +49,12 @@ def unexplained_words(
     n_words = max(int((surprise > _SURPRISING).sum()), min(_FEWEST, len(tokens)))
     chosen = np.sort(np.argsort(-surprise, kind="stable")[:n_words])
     excess = np.clip(1.0 - expected / np.maximum(tokens, 1.0), 0.05, 1.0)
-    found = np.zeros((len(tokens), n_new))
+    fresh = np.zeros((len(tokens), n_new))
     left = csr_matrix(counts[:, chosen])
     if n_new == 1 or not left.nnz:
-        found[chosen] = (tokens * excess)[chosen, None] / n_new
-        return found
+        fresh[chosen] = (tokens * excess)[chosen, None] / n_new
+        return fresh
     run = LdaRun(left, n_new, np.random.RandomState(int(rng.integers(2**31))))
     run.sweep_to(_SWEEPS)
-    found[chosen] = run.start().word_topic * excess[chosen, None]
-    return found
+    fresh[chosen] = run.start().word_topic * excess[chosen, None]
+    return fresh

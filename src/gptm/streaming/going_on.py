@@ -122,8 +122,8 @@ def _find_again(started: int, n: int, n_batch: int, room: int) -> bool:
 def _found_again(known: Known, making: Making, refit: Refit, fitted: Fitted) -> Updated:
     n = known.counts.shape[0]
     bound = making.bind(Documents(n, known.columns, known.counts, None, making.n_jobs), False)
-    found = refit(making.problem(known.counts, bound, False), fitted)
-    return Updated(found, known.urn, None)
+    refitted = refit(making.problem(known.counts, bound, False), fitted)
+    return Updated(refitted, known.urn, None)
 
 
 def _only(known: Known, stays: np.ndarray) -> Known:

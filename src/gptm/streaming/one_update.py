@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from gptm import _hot
 from gptm._basics.types import Array
 from gptm.fitted import Fitted, Past, Whole
 from gptm.inference.blocks.block_documents import BlockDocuments
@@ -126,32 +125,22 @@ def run_update(known: Known, stays: np.ndarray, making: Making, seed: int, sweep
 
 def _first_state(known: Known, stays: np.ndarray, problem: FitProblem) -> ChainState:
     """Where the chain begins."""
-    K, n = known.K, int(stays.sum())
-    H = contrasts(K)
     S, B = to_contrasts(known.Sigma), to_contrasts(known.B)
     strength = 0.0
     if problem.coregionalization != "none":
         B = B + WEAKEST * np.diag(np.diagonal(S))
         strength = max(float(np.trace(B) / max(np.trace(S), WEAKEST)), WEAKEST)
-    counts = _hot.padded_zeros(len(known.word_topic), K)
-    counts[:, :K] = known.word_topic
-    return ChainState(
-        counts=counts,
-        urn=known.urn,
-        beta_T=np.empty((0, 0), dtype=np.float32),
-        eta=np.ascontiguousarray(centred(known.eta[stays])),
-        mu=known.mu @ H,
-        F=np.zeros((n, K - 1)),
-        parts=(),
-        energy=np.zeros((K - 1, K - 1)),
-        dimension=0,
+    return ChainState.before_sweeps(
+        known.word_topic,
+        known.urn,
+        eta=known.eta[stays],
+        mu=known.mu @ contrasts(known.K),
+        F=np.zeros((int(stays.sum()), known.K - 1)),
         S=S,
         B=B,
         strength=strength,
         terms=problem.terms,
         operator=problem.operator,
-        shares=np.full(K, 1.0 / K),
-        fit=0.0,
     )
 
 

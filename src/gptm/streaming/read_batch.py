@@ -53,8 +53,8 @@ def joined_words(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     >>> joined_words(np.array(["tea", "cup"]), np.array(["bean", "cup"])).tolist()
     ['tea', 'cup', 'bean']
     """
-    known = set(map(str, old))
-    more = [word for word in map(str, new) if word not in known]
+    there = set(map(str, old))
+    more = [word for word in map(str, new) if word not in there]
     return np.array([*map(str, old), *more], dtype=object)
 
 

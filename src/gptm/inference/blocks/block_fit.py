@@ -50,7 +50,7 @@ class BlockFit:
         memory: Any,
         columns: Collection[str] | None,
         checkpoint: Path | None,
-        client: "Client | None" = None,
+        client: "Client | None",
     ):
         if not len(corpus):
             raise ArgumentError("X", "must hold at least one document", 0)

@@ -67,7 +67,7 @@ class Cluster:
         facts = self._facts(corpus)
         check_versions(facts)
         self.reads = self._all_read(corpus, facts)
-        self.shares = all(one.writes for one in facts.values())
+        self.shares = all(worker.writes for worker in facts.values())
         check_memory(client, corpus, K)
         if not self.reads:
             _check_shipped("the words", _bytes(corpus), corpus.path)
@@ -109,13 +109,13 @@ class Cluster:
 
     def _all_read(self, corpus: BlockCorpus, facts: dict[str, WorkerFacts]) -> bool:
         here = corpus_digest(corpus.path)
-        for address, one in facts.items():
-            if one.corpus not in (None, here):
+        for address, worker in facts.items():
+            if worker.corpus not in (None, here):
                 raise InputError(
                     f"the dask worker {address} finds another corpus in {corpus.path.resolve()} than this machine "
                     "does. Copy the folder to that machine again, or put it where all machines read the same files."
                 )
-        return all(one.corpus == here for one in facts.values())
+        return all(worker.corpus == here for worker in facts.values())
 
     def close(self) -> None:
         """Remove states that no checkpoint needs."""
@@ -240,14 +240,16 @@ def libraries() -> str:
 
 def check_versions(facts: dict[str, WorkerFacts]) -> None:
     """Refuse workers with another gptm; warn of other libraries, whose results differ in the last bits."""
-    for address, one in facts.items():
-        if one.version != VERSION:
+    for address, worker in facts.items():
+        if worker.version != VERSION:
             raise InputError(
-                f"the dask worker {address} has gptm {one.version}, and this process has {VERSION}. Install the same "
-                "version on all machines."
+                f"the dask worker {address} has gptm {worker.version}, and this process has {VERSION}. Install the "
+                "same version on all machines."
             )
     here = libraries()
-    others = {address: one.libraries for address, one in facts.items() if one.libraries != here}
+    others = {
+        address: worker.libraries for address, worker in facts.items() if worker.libraries != here
+    }
     if others:
         address, there = next(iter(others.items()))
         warn(

@@ -61,7 +61,7 @@ class BlockTasks:
         return self._map(name, number, function, columns, priority=FIRST)
 
     def total(self, name: str, number: int, pairs: "Sequence[Future]") -> "Future":
-        """The sum over blocks, with the same bits as `tree_levels` has them."""
+        """The sum over blocks, with the same bits as `tree_sum` has them."""
         level, height = self.after(name, f"{number}-0", add_pairs, list(_groups(pairs))), 0
         while len(level) > 1:
             height += 1

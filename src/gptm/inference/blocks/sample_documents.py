@@ -35,7 +35,7 @@ Ask = Callable[[list[tuple[int, np.ndarray, list[str]]]], Iterable[BlockPart]]
 
 
 def draw_sample(
-    corpus: BlockCorpus, n: int, seed: int, columns: Collection[str] | None, ask: Ask | None = None
+    corpus: BlockCorpus, n: int, seed: int, columns: Collection[str] | None, ask: Ask | None
 ) -> Sample:
     """A sample of n documents, with one more for each level that it would miss of the `columns`, None for all.
 
@@ -53,7 +53,11 @@ def draw_sample(
         (number, rows[cuts[number] : cuts[number + 1]], categories)
         for number in range(corpus.n_blocks)
     ]
-    parts = (part_of_block(corpus, *one) for one in questions) if ask is None else ask(questions)
+    parts = (
+        (part_of_block(corpus, *question) for question in questions)
+        if ask is None
+        else ask(questions)
+    )
     first: dict[str, dict[str, int]] = {name: {} for name in categories}
     seen: dict[str, set[str]] = {name: set() for name in categories}
     pieces = []

@@ -3,7 +3,7 @@
 Sums run over a fixed tree, so that the result has the same bits however blocks are spread over machines.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from gptm._basics.types import Array
@@ -44,7 +44,9 @@ class FeatureSums(NamedTuple):
 
 
 def tree_sum(parts: Iterable[Summand], add: Callable[[Summand, Summand], Summand]) -> Summand:
-    """The sum of all parts, in the order of `tree_levels`; of each level one partial sum is in memory.
+    """The sum of all parts: of `FAN` neighbours, then of `FAN` such sums, and so on.
+
+    Parts arrive one after the other, and of each level one partial sum is in memory.
 
     >>> tree_sum(map(str, range(11)), lambda a, b: f"({a}{b})")
     '((((((((01)2)3)4)5)6)7)((89)10))'
@@ -66,31 +68,12 @@ def tree_sum(parts: Iterable[Summand], add: Callable[[Summand, Summand], Summand
             levels[level] = (done, 0)
             level += 1
             put(level, done)
-    level, carried = 0, None
-    while level < len(levels):
-        total, count = levels[level]
-        if count and carried is not None:
-            carried = add(total, carried)
-        elif count:
-            carried = total
-        level += 1
+    carried: Summand | None = None
+    for total, count in levels:
+        if count:
+            carried = total if carried is None else add(total, carried)
     assert carried is not None
     return carried
-
-
-def tree_levels(parts: Sequence[Summand], add: Callable[[Sequence[Summand]], Summand]) -> Summand:
-    """The same sum where all parts are at hand: `add` takes up to `FAN` neighbours.
-
-    >>> from functools import reduce
-    >>> def add(parts):
-    ...     return reduce(lambda a, b: f"({a}{b})", parts)
-    >>> tree_levels([str(i) for i in range(11)], add)
-    '((((((((01)2)3)4)5)6)7)((89)10))'
-    """
-    level = list(parts)
-    while len(level) > 1:
-        level = [add(level[i : i + FAN]) for i in range(0, len(level), FAN)]
-    return level[0]
 
 
 def _pairs(one: tuple[Any, ...], other: tuple[Any, ...]) -> list[tuple[Any, Any]]:

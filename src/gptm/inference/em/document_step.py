@@ -198,7 +198,6 @@ def infer_documents(
     tol: float,
     n_jobs: int | None,
     tally: Tally | None = None,
-    with_terms: bool = True,
 ) -> tuple[Posterior, Statistics]:
     """Posterior of every document from `start`, at most `max_inner` inner iterations each.
 
@@ -209,7 +208,7 @@ def infer_documents(
     """
     n, K = prior.mean.shape
     lam, nu2 = np.empty((2, n, K))
-    terms = np.empty(n if with_terms else 0)
+    terms = np.empty(n)
     if tally is None:
         pieces = even_blocks(n, K)
         sums = [_hot.padded_zeros(0, K)] * len(pieces)

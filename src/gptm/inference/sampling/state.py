@@ -1,11 +1,13 @@
 """The state of a chain after a sweep."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from gptm import _hot
 from gptm._basics.types import Array
 from gptm.fitted import Part
+from gptm.inference.contrasts import centred
 from gptm.inference.sampling.topic_prior import Urn
 from gptm.kernels.weighted_terms import Terms
 from gptm.operators import Operator
@@ -46,6 +48,44 @@ class ChainState(NamedTuple):
     sweep: int = 0
     limit: int = 0  # sweeps at most
     precision: Precision | None = None  # with many topics S is not drawn in each sweep
+
+    @classmethod
+    def before_sweeps(
+        cls,
+        word_topic: Array,
+        urn: Urn,
+        *,
+        eta: Array,
+        mu: Array,
+        F: Array,
+        S: Array,
+        B: Array,
+        strength: float,
+        terms: Terms | None,
+        operator: Operator,
+    ) -> Self:
+        """Where a chain begins, with tokens of words in topics (V, K); nothing has been drawn yet."""
+        V, K = word_topic.shape
+        counts = _hot.padded_zeros(V, K)
+        counts[:, :K] = word_topic
+        return cls(
+            counts=counts,
+            urn=urn,
+            beta_T=np.empty((0, 0), dtype=np.float32),
+            eta=np.ascontiguousarray(centred(eta)),
+            mu=mu,
+            F=F,
+            parts=(),
+            energy=np.zeros((K - 1, K - 1)),
+            dimension=0,
+            S=S,
+            B=B,
+            strength=strength,
+            terms=terms,
+            operator=operator,
+            shares=np.full(K, 1.0 / K),
+            fit=0.0,
+        )
 
     @property
     def K(self) -> int:

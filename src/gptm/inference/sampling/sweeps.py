@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gptm import _hot
-from gptm.inference.contrasts import centred, contrast_rows, contrasts, to_contrasts
+from gptm.inference.contrasts import contrast_rows, contrasts, to_contrasts
 from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.draw_covariances import draw_covariances
 from gptm.inference.sampling.draw_documents import draw_documents
@@ -45,27 +44,18 @@ def sweep(problem: FitProblem, state: ChainState, seed: int) -> ChainState:
 def first_state(problem: FitProblem, start: Start) -> ChainState:
     """Where a chain starts: topics' counts, and documents and covariances as EM would begin with."""
     begin, K = start.state, start.state.beta_T.shape[1]
-    counts = _hot.padded_zeros(len(start.word_topic), K)
-    counts[:, :K] = start.word_topic
-    H, p, lam = contrasts(K), K - 1, begin.posterior.lam
     S, B, strength = to_contrasts(begin.Sigma), to_contrasts(begin.B), begin.strength
     if problem.learn_strength:  # from nothing at all a chain would not start
         B, strength = B + WEAKEST * np.diag(np.diagonal(S)), max(strength, WEAKEST)
-    return ChainState(
-        counts=counts,
-        urn=start.urn,
-        beta_T=np.empty((0, 0), dtype=np.float32),
-        eta=np.ascontiguousarray(centred(lam)),
-        mu=begin.means.mu @ H,
+    return ChainState.before_sweeps(
+        start.word_topic,
+        start.urn,
+        eta=begin.posterior.lam,
+        mu=begin.means.mu @ contrasts(K),
         F=contrast_rows(np.ascontiguousarray(begin.F)),
-        parts=(),
-        energy=np.zeros((p, p)),
-        dimension=0,
         S=S,
         B=B,
         strength=strength,
         terms=begin.terms,
         operator=begin.operator,
-        shares=np.full(K, 1.0 / K),
-        fit=0.0,
     )
