@@ -534,6 +534,23 @@ def test_what_is_lost_and_new(plain):
     assert gptm.align(plain, plain.drop_topics([1]), threshold=1.0).n_common_words == V
 
 
+def test_alignment_prints_within_100_columns(plain):
+    named = plain.name_topics({0: "a long name of a topic, " * 6, 1: "another long name, " * 6})
+    text = str(gptm.align(named, named.drop_topics([2])))
+    assert max(map(len, text.splitlines())) <= 100
+    assert text.count("a long name of") == 2
+
+
+def test_vocabularies_that_have_little_in_common_are_said():
+    names = np.array([f"w{i}" for i in range(V)])
+    a = CTM(2, random_state=0, max_iter=5).fit(Corpus(X, names))
+    other = np.array([f"v{i}" for i in range(V)])
+    rare = np.argsort(np.asarray(X.sum(0)).ravel())[:3]
+    other[rare] = names[rare]
+    with pytest.warns(UserWarning, match=r"the 3 words that both models have are 0\.\d % of"):
+        gptm.align(a, CTM(2, random_state=0, max_iter=5).fit(Corpus(X, other)))
+
+
 def test_vocabularies_may_differ():
     names = np.array([f"w{i}" for i in range(V)])
     a = CTM(2, random_state=0, max_iter=10).fit(Corpus(X, names))
