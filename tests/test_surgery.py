@@ -513,6 +513,23 @@ def test_own_labels_share_no_word():
     assert names[1].split(", ")[0] == "war"
 
 
+def test_own_labels_have_phrases_of_the_texts():
+    pair = [
+        "Health care and tax: is health care a care of all? Tax for health care",
+        "war army navy",
+    ]
+    settings = {"stop_words": "english", "max_df": 1.0}
+    corpus = Corpus.from_texts(pair * 12, **settings)
+    model = CTM(2, seed_words={0: ["care"]}, random_state=0, max_iter=20).fit(corpus)
+    assert "health care" not in model.label_topics().topic_names_[0]
+    assert "health care" in model.label_topics(corpus=corpus).topic_names_[0].split(", ")
+    for other in ({"phrases": True}, {"segmenter": str.split}):  # nothing to look for
+        corpus = Corpus.from_texts(pair * 12, **settings, **other)
+        model = CTM(2, random_state=0, max_iter=5).fit(corpus)
+        names = model.label_topics(corpus=corpus).topic_names_
+        assert names == model.label_topics().topic_names_
+
+
 # Alignment
 
 
