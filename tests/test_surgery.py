@@ -530,6 +530,15 @@ def test_own_labels_have_phrases_of_the_texts():
         assert names == model.label_topics().topic_names_
 
 
+def test_a_corpus_on_disk_gives_names_without_texts(tmp_path):
+    Corpus.from_texts(TEXTS).to_blocks(tmp_path / "blocks")
+    corpus = gptm.open_corpus(tmp_path / "blocks")
+    model = CTM(2, random_state=0, max_iter=5).fit(corpus)
+    assert model.label_topics(corpus=corpus).topic_names_ == model.label_topics().topic_names_
+    named = model.label_topics(lambda words, texts: f"{len(texts)} texts", corpus=corpus)
+    assert named.topic_names_ == ["0 texts", "0 texts 2"]
+
+
 # Alignment
 
 

@@ -44,16 +44,22 @@ def names_by(
 
 def typical_texts(fitted: Fitted, topic: int, n: int, corpus: Corpus | None) -> list[str]:
     """Whole texts of the documents with the largest share of a topic; none without a corpus that has texts."""
-    if corpus is None or corpus.texts is None:
+    texts = _texts_of(corpus)
+    if texts is None:
         return []
     rows = document_table(fitted, topic, n, corpus)["position"]
-    return [str(corpus.texts[row]) for row in rows]
+    return [str(texts[row]) for row in rows]
+
+
+def _texts_of(corpus: Corpus | None) -> Sequence[str] | None:
+    return getattr(corpus, "texts", None)  # a corpus on disk has none in memory
 
 
 def text_phrases(fitted: Fitted, corpus: Corpus | None) -> list[Phrase]:
     """Phrases in the texts that have most of the topics; none without texts, or where phrases are words already."""
     words = fitted.words  # a corpus from a model's file has none
-    if corpus is None or getattr(corpus, "texts", None) is None or words is None:
+    texts = _texts_of(corpus)
+    if texts is None or words is None:
         return []
     if words.phrases is not False or words.segmenter is not None:  # which needs blanks
         return []
@@ -61,7 +67,7 @@ def text_phrases(fitted: Fitted, corpus: Corpus | None) -> list[Phrase]:
     rows = {r for k in range(fitted.K) for r in document_table(fitted, k, n, corpus)["position"]}
     tokenize, stream = words.tokenizer(breaks=True), PhraseStream()
     for row in sorted(rows):
-        stream.add(tokenize(str(corpus.texts[row])))
+        stream.add(tokenize(str(texts[row])))
     return stream.phrases(words.stop_list(), min_documents=2)
 
 
