@@ -362,6 +362,18 @@ def test_auto_as_a_table():
     assert rows["kind"].tolist() == ["date", "category", "number", "number"]
     assert (rows["reason"] == "").tolist() == [True, True, False, False]
     assert len(k.auto_table({})) == 0
+    with pytest.raises(ValueError, match="must be a DataFrame, a dict of columns, or a Corpus"):
+        k.auto_table(["when"])
+
+
+def test_auto_as_a_table_takes_a_corpus_and_prints_every_column():
+    table = pd.DataFrame({"when": WHEN, "likes": R.poisson(3, M)})
+    corpus = Corpus(np.ones((M, 2), dtype=int), metadata=table)
+    shown = repr(k.auto_table(corpus))
+    assert shown == repr(k.auto_table(table))
+    assert "Matern('when')" in shown
+    assert "engagement counts, which follow from the text" in shown
+    assert len(k.auto_table(Corpus(np.ones((M, 2), dtype=int)))) == 0
 
 
 # Lists of tags, which are no links.

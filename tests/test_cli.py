@@ -1654,6 +1654,7 @@ def test_topics_are_changed_on_files(four_topics, tmp_path):
     assert changed.topic_names_ == [None, "beans"]
     assert len(changed.history_) == 4
     assert json.loads(ok("info", other, "--json").stdout)["history"] == changed.history_
+    assert " ".join(changed.history_) in ok("info", other).stdout
     before, after = load_attached(four_topics), load_attached(other)
     assert after.corpus.shape == before.corpus.shape
     assert after.texts == before.texts

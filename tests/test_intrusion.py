@@ -49,6 +49,7 @@ def model(corpus):
 
 def test_words_of_a_topic_and_one_of_another(model):
     found = gptm.word_intrusion(model, n_words=4, questions=3)
+    assert "9 questions: which option does not belong?" in found._repr_html_()
     assert found.sheet["question"].tolist() == list(range(1, 10))
     assert (found.sheet["answer"] == "").all()
     assert sorted(found.key["topic"]) == [0, 0, 0, 1, 1, 1, 2, 2, 2]

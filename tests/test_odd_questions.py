@@ -144,6 +144,10 @@ CASES = {
         lambda m, c: gptm.topics_over_time(m, [None] * N),
         ["dates must be known for some documents; got none"],
     ),
+    "text that holds no dates": (
+        lambda m, c: gptm.topics_over_time(m, [None, *(["in spring"] * (N - 1))]),
+        ["dates must be dates, text that holds dates, or numbers", "'in spring'", "pd.to_datetime"],
+    ),
     "bins of a curve": (
         lambda m, c: gptm.topics_over_time(m, FRAME["year"], bins=3, df=2),
         ["df is for a curve, which bins do not have; got 2"],

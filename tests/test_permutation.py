@@ -234,6 +234,8 @@ def test_real_effects_are_found():
     assert row["overlap"] > 0.8
     assert party.table["topic"].tolist() == [0, 1, 2]
     assert (party.table["p_adjusted"] >= party.table["p_value"]).all()
+    assert "p_adjusted" in repr(party.table)
+    assert "..." not in repr(party.table)
     assert (
         "party: p = 0.001, 999 shuffles of the column, topics held from a fit without party"
         in repr(party)

@@ -736,6 +736,15 @@ def test_the_page_says_how_the_fit_went(page, model, corpus, tmp_path):
     assert "Effective sample size" not in other
 
 
+def test_the_page_says_what_was_done_to_the_topics(model, corpus, page, tmp_path):
+    assert "What was done to the topics" not in page
+    changed = model.name_topics({0: "<b>tea</b> & milk"}).reorder_topics(by="share")
+    path = model_report(changed, tmp_path / "changed.html", corpus=corpus)
+    text = path.read_text(encoding="utf-8")
+    assert "Named topic 0 &#39;&lt;b&gt;tea&lt;/b&gt; &amp; milk&#39;." in text
+    assert "Reordered topics by their shares, largest first." in text
+
+
 def test_the_table_of_topics_needs_no_script(page, data):
     table = re.search(r'<table id="topic-table">(.*?)</table>', page, re.DOTALL)[1]
     assert table.count("<tr>") == 1 + K

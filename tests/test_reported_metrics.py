@@ -117,7 +117,20 @@ def test_words_that_no_text_has_are_never_together():
     assert metrics.c_npmi([["tea", "nowhere"]], texts)[0] == -1.0
     assert np.isfinite(metrics.c_v([["tea", "milk", "nowhere"]], texts)).all()
     assert np.isnan(metrics.c_v([["tea"]], texts)).all()
+    score = metrics.c_v([["tea", "nowhere"], ["at", "sea"], ["tea", "milk"]], texts)
+    assert np.isnan(score).tolist() == [True, True, False]
     assert np.isnan(metrics.c_npmi([["tea"]], texts)).all()
+
+
+@pytest.mark.parametrize("score", [metrics.c_v, metrics.c_npmi])
+def test_topics_of_which_no_text_has_a_word_have_no_coherence(score):
+    texts = [["tea", "war"], ["war", "army"]]
+    with pytest.raises(ValueError, match="vocabulary="):
+        score(np.eye(3), texts)  # numbers of columns
+    with pytest.raises(ValueError, match="'Tea' in the topics and 'tea' in the texts"):
+        score([["Tea", "War"]], texts)
+    with pytest.raises(ValueError, match="None in the texts"):
+        score([["tea", "war"]], [[], []])
 
 
 def test_bad_texts_and_topics():

@@ -110,6 +110,8 @@ def test_bursts_of_words_are_named():
     assert check.words["word"][0] == 7
     assert check.words["dispersion"][0] > 5
     assert "words that vary more than the model says: 7" in repr(check)
+    assert "<td" in check._repr_html_()
+    assert "residual dispersion" in check._repr_html_()
 
 
 def test_more_parameters_than_cells():
@@ -120,6 +122,7 @@ def test_more_parameters_than_cells():
     assert np.isnan(check.dispersion)
     assert np.isnan(check.p_value)
     assert "more parameters" in repr(check)
+    assert "more parameters" in check._repr_html_()
 
 
 @pytest.mark.parametrize(

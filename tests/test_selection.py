@@ -327,6 +327,18 @@ def test_differences_are_paired_within_folds_with_a_standard_error():
     assert f"{100 * row['change']:+.1f} % ± {100 * row['change_error']:.1f}" in printed
     assert "changes are relative to words, ± one standard error" in printed
     assert "_error" not in printed
+    assert max(map(len, printed.splitlines())) <= 100
+
+
+def test_results_of_selection_print_within_100_columns():
+    X, frame = drifting_documents()
+    model = timed().set_params(max_iter=2, inference="sampling", coregionalization="shared")
+    one = gptm.cross_validate(model, X, metadata=frame, cv=2)
+    assert len(one.title) > 100
+    search = gptm.search_components(model, X, [2, 3], metadata=frame, cv=2)
+    for result in (one, search):
+        assert max(map(len, repr(result).splitlines())) <= 100
+        assert " ".join(result.title.split()) in " ".join(repr(result).split())
 
 
 def test_pairing_takes_out_what_folds_have_in_common():

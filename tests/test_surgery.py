@@ -513,6 +513,32 @@ def test_own_labels_share_no_word():
     assert names[1].split(", ")[0] == "war"
 
 
+def test_own_labels_have_phrases_of_the_texts():
+    pair = [
+        "Health care and tax: is health care a care of all? Tax for health care",
+        "war army navy",
+    ]
+    settings = {"stop_words": "english", "max_df": 1.0}
+    corpus = Corpus.from_texts(pair * 12, **settings)
+    model = CTM(2, seed_words={0: ["care"]}, random_state=0, max_iter=20).fit(corpus)
+    assert "health care" not in model.label_topics().topic_names_[0]
+    assert "health care" in model.label_topics(corpus=corpus).topic_names_[0].split(", ")
+    for other in ({"phrases": True}, {"segmenter": str.split}):  # nothing to look for
+        corpus = Corpus.from_texts(pair * 12, **settings, **other)
+        model = CTM(2, random_state=0, max_iter=5).fit(corpus)
+        names = model.label_topics(corpus=corpus).topic_names_
+        assert names == model.label_topics().topic_names_
+
+
+def test_a_corpus_on_disk_gives_names_without_texts(tmp_path):
+    Corpus.from_texts(TEXTS).to_blocks(tmp_path / "blocks")
+    corpus = gptm.open_corpus(tmp_path / "blocks")
+    model = CTM(2, random_state=0, max_iter=5).fit(corpus)
+    assert model.label_topics(corpus=corpus).topic_names_ == model.label_topics().topic_names_
+    named = model.label_topics(lambda words, texts: f"{len(texts)} texts", corpus=corpus)
+    assert named.topic_names_ == ["0 texts", "0 texts 2"]
+
+
 # Alignment
 
 
@@ -532,6 +558,23 @@ def test_what_is_lost_and_new(plain):
     assert_allclose(other.overlap, found.overlap.T)
     assert "only b" in other._repr_html_()
     assert gptm.align(plain, plain.drop_topics([1]), threshold=1.0).n_common_words == V
+
+
+def test_alignment_prints_within_100_columns(plain):
+    named = plain.name_topics({0: "a long name of a topic, " * 6, 1: "another long name, " * 6})
+    text = str(gptm.align(named, named.drop_topics([2])))
+    assert max(map(len, text.splitlines())) <= 100
+    assert text.count("a long name of") == 2
+
+
+def test_vocabularies_that_have_little_in_common_are_said():
+    names = np.array([f"w{i}" for i in range(V)])
+    a = CTM(2, random_state=0, max_iter=5).fit(Corpus(X, names))
+    other = np.array([f"v{i}" for i in range(V)])
+    rare = np.argsort(np.asarray(X.sum(0)).ravel())[:3]
+    other[rare] = names[rare]
+    with pytest.warns(UserWarning, match=r"the 3 words that both models have are 0\.\d % of"):
+        gptm.align(a, CTM(2, random_state=0, max_iter=5).fit(Corpus(X, other)))
 
 
 def test_vocabularies_may_differ():

@@ -77,7 +77,11 @@ def info(session: Session, model: o.Model) -> None:
 
 def _print_facts(facts: dict[str, Any]) -> None:
     nested = ("parameters", "written_by")
-    short = facts | {"kernel": None if facts["kernel"] is None else readable(facts["kernel"])}
+    history = " ".join(facts["history"]) or "none"  # sentences
+    short = facts | {
+        "history": history,
+        "kernel": None if facts["kernel"] is None else readable(facts["kernel"]),
+    }
     rows = [(name, _fact(value)) for name, value in short.items() if name not in nested]
     for name in nested:
         rows.append((name, ", ".join(f"{key}={value}" for key, value in facts[name].items())))

@@ -50,7 +50,7 @@ def name(
         given: dict[int | str, str | None] = {}
         if auto:
             own = fitted.topic_names_ or [None] * len(fitted.components_)
-            labels = fitted.label_topics().topic_names_ or own
+            labels = fitted.label_topics(corpus=corpus).topic_names_ or own
             given |= {k: labels[k] for k, old in enumerate(own) if old is None}
         given |= {k: text or None for k, (_, _, text) in zip(numbers, pairs, strict=True)}
         return fitted.name_topics(given) if given else fitted

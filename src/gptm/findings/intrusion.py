@@ -18,7 +18,7 @@ from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.selection.alignment import topic_labels_of
 from gptm.tables import word_names
-from gptm.views.shown_table import table_lines
+from gptm.views.shown_table import table_card, table_lines
 
 OPTION = "option_"  # then a number from 1
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
@@ -68,9 +68,15 @@ class IntrusionSheet:
 
     def __repr__(self) -> str:
         """What the coders see, not the answers."""
+        return "\n".join([self._title, *table_lines(self.sheet)])
+
+    def _repr_html_(self) -> str:
+        return table_card(self._title, self.sheet)
+
+    @property
+    def _title(self) -> str:
         n = len(self.sheet)
-        first = f"{n:,} question{'s' if n != 1 else ''}: which option does not belong? .key has the answers"
-        return "\n".join([first, *table_lines(self.sheet)])
+        return f"{n:,} question{'s' if n != 1 else ''}: which option does not belong? .key has the answers"
 
 
 def _harmless(cell: Any) -> Any:

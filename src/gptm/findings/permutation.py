@@ -36,7 +36,7 @@ from gptm.selection.refits import (
     without_warnings,
 )
 from gptm.selection.resumable import Job, Row, run_all
-from gptm.views.shown_table import table_card, table_lines
+from gptm.views.shown_table import ShownTable, table_card, table_lines
 
 N_HELD, N_REFITS = 999, 99  # shuffles by default
 MOST = 1_000_000  # shuffles: p-values below that say nothing more
@@ -349,7 +349,7 @@ def _matched(model: GPTM, blind: GPTM) -> pd.DataFrame:
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:
-    return table.sort_values("topic", kind="stable", ignore_index=True)
+    return ShownTable(table.sort_values("topic", kind="stable", ignore_index=True))
 
 
 # With refits.
@@ -389,7 +389,7 @@ def _by_refits(
         label,
         own["all"],
         np.array([row["all"] for row in done.rows]),
-        table,
+        ShownTable(table),
         exact and not done.note,
         "the column, each fitted anew",
         done.note,

@@ -23,8 +23,10 @@ from gptm.selection.named_models import prepare
 from gptm.selection.refits import Refit, fitted_to, key_of_refit, label_of, without_warnings
 from gptm.selection.resumable import Job, Row, run_all
 from gptm.tables import word_names
+from gptm.views.shown_table import table_card
 
 _CELLS = 4_000_000  # of documents and words, that are looked at together
+_SHOWN = 8  # words, of those that vary most
 _LEAST = 1e-12  # probability of a word, below which it counts as this
 
 
@@ -68,6 +70,10 @@ class ResidualCheck:
         larger = int((self.simulated >= self.dispersion).sum())
         return (1 + larger) / (1 + len(self.simulated))
 
+    def _repr_html_(self) -> str:
+        first, *rest = repr(self).split("\n")
+        return table_card(first, self.words.head(_SHOWN), rest)
+
     def __repr__(self) -> str:
         if self.df <= 0:
             return (
@@ -84,7 +90,7 @@ class ResidualCheck:
                 f"{len(self.simulated)} corpora simulated from the model have {low:.3f} to {high:.3f}, "
                 f"p = {self.p_simulated:.3g}"
             )
-        names = ", ".join(map(str, self.words["word"].head(8)))
+        names = ", ".join(map(str, self.words["word"].head(_SHOWN)))
         lines.append(f"words that vary more than the model says: {names}")
         return "\n".join(filter(None, [self.note, *lines]))
 

@@ -1,6 +1,7 @@
 """From what the user passes as `kernel` to a kernel object."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -8,12 +9,14 @@ import pandas as pd
 from sklearn.gaussian_process import kernels as gp
 
 from gptm._basics.errors import Argument, ArgumentError, Message, Value
+from gptm.corpus.corpus import Corpus
 from gptm.corpus.metadata import as_frame
 from gptm.kernels.auto_choice import ColumnChoice, choose_terms
 from gptm.kernels.description import short
 from gptm.kernels.function import Function, is_function
 from gptm.kernels.kernel import Kernel, Sum
 from gptm.kernels.precomputed import Precomputed
+from gptm.views.shown_table import ShownTable
 
 logger = logging.getLogger("gptm")
 _NAMED = 5  # columns that are named with a reason; more are counted
@@ -79,13 +82,13 @@ def auto_table(metadata: Any) -> pd.DataFrame:
 
     Parameters
     ----------
-    metadata : DataFrame or dict of columns
+    metadata : DataFrame, dict of columns, or Corpus
 
     Returns
     -------
     DataFrame
-        One row per column, with its `kind`, the `term` that it could have (empty where there is none), whether it is
-        `used`, and the `reason` if not.
+        One row per column of the metadata, with its `kind`, the `term` that it could have (empty where there is none),
+        whether it is `used`, and the `reason` if not.
 
     Examples
     --------
@@ -97,8 +100,15 @@ def auto_table(metadata: Any) -> pd.DataFrame:
     >>> table["reason"].tolist()
     ['', 'engagement counts, which follow from the text', 'constant']
     """
-    n = len(metadata) if hasattr(metadata, "columns") else len(next(iter(metadata.values()), ()))
-    frame = as_frame(metadata, n)
+    given = metadata.metadata if isinstance(metadata, Corpus) else metadata
+    if given is None:  # a corpus without metadata
+        given = {}
+    if not (hasattr(given, "columns") or isinstance(given, Mapping)):
+        raise ArgumentError(
+            "metadata", "must be a DataFrame, a dict of columns, or a Corpus", metadata
+        )
+    n = len(given) if hasattr(given, "columns") else len(next(iter(given.values()), ()))
+    frame = as_frame(given, n)
     assert frame is not None
     rows = [
         {
@@ -110,7 +120,7 @@ def auto_table(metadata: Any) -> pd.DataFrame:
         }
         for choice in choose_terms(frame)
     ]
-    return pd.DataFrame(rows, columns=["column", "kind", "term", "used", "reason"])
+    return ShownTable(rows, columns=["column", "kind", "term", "used", "reason"])
 
 
 def _announcement(name: str, kernel: Kernel | None, choices: list[ColumnChoice]) -> Message:

@@ -43,7 +43,7 @@ def c_v(
     Returns
     -------
     ndarray of shape (K,)
-        About 0 to 1, larger is better. NaN if a topic has fewer than two words.
+        About 0 to 1, larger is better. NaN if the texts have fewer than two of a topic's words.
 
     Notes
     -----
@@ -61,8 +61,8 @@ def c_v(
     array([0.55, 0.32])
     """
     scores = []
-    for npmi in _npmi_tables(topics, texts, vocabulary, n_words, window):
-        if len(npmi) < 2:
+    for npmi, n_found in _npmi_tables(topics, texts, vocabulary, n_words, window):
+        if n_found < 2:  # words that never occur are perfectly alike
             scores.append(np.nan)
             continue
         total = npmi.sum(0)
@@ -109,7 +109,7 @@ def c_npmi(
     array([ 0.5 , -0.95])
     """
     scores = []
-    for npmi in _npmi_tables(topics, texts, vocabulary, n_words, window):
+    for npmi, _ in _npmi_tables(topics, texts, vocabulary, n_words, window):
         pairs = npmi[np.triu_indices(len(npmi), 1)]
         scores.append(float(pairs.mean()) if len(pairs) else np.nan)
     return np.array(scores)
@@ -121,12 +121,13 @@ def _npmi_tables(
     vocabulary: Sequence[str] | np.ndarray | None,
     n_words: int,
     window: int,
-) -> Iterator[Array]:
-    """The NPMI of all pairs of each topic's words, a word and itself included."""
+) -> Iterator[tuple[Array, int]]:
+    """The NPMI of all pairs of each topic's words, a word and itself included; and how many of them the texts have."""
     check_number("n_words", n_words, least=1, integer=True)
     check_number("window", window, least=1, integer=True)
     lists = word_lists(topics, n_words, vocabulary)
     texts = _checked_texts(texts)
+    _check_some_occur(lists, texts)
     step = max(_WORDS // n_words, 1)
     for start in range(0, len(lists), step):
         some = lists[start : start + step]
@@ -137,7 +138,8 @@ def _npmi_tables(
         together, n_windows = _count_windows(texts, positions, window)
         for words in some:
             rows = [positions[word] for word in words]
-            yield _npmi(together[np.ix_(rows, rows)] / n_windows)
+            joint = together[np.ix_(rows, rows)] / n_windows
+            yield _npmi(joint), int((np.diagonal(joint) > 0).sum())
 
 
 def _npmi(joint: Array) -> Array:
@@ -157,6 +159,17 @@ def _checked_texts(texts: Any) -> Sequence[Sequence[Any]]:
     if not listed:
         raise ArgumentError("texts", "must have at least one text", Message("none"))
     return listed
+
+
+def _check_some_occur(lists: Sequence[Sequence[Any]], texts: Sequence[Sequence[Any]]) -> None:
+    """Refuse topics of which no text has a word: words that never occur would look perfectly alike."""
+    wanted = {word for words in lists for word in words}
+    if not wanted or any(not wanted.isdisjoint(text) for text in texts):
+        return
+    word, token = lists[0][0], next((token for text in texts for token in text), None)
+    got = Message(f"none, for example {word!r} in the topics and {token!r} in the texts")
+    remedy = "Pass vocabulary= if topics are an array, and texts cut into words as the topics' words are."
+    raise ArgumentError("texts", "must have some of the topics' words", got, remedy)
 
 
 def _count_windows(

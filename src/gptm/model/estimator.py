@@ -45,7 +45,7 @@ from gptm.streaming.updated_model import sample_of
 from gptm.summary import MANY_DOCUMENTS, summary_html, summary_text
 from gptm.surgery import topic_edits
 from gptm.surgery.hierarchy import hierarchy_table
-from gptm.surgery.topic_labels import Namer, names_by, own_names
+from gptm.surgery.topic_labels import Namer, names_by, own_names, text_phrases
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -780,7 +780,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             default a topic is named by up to three of its words: frequent ones that other topics rarely use, phrases
             before single words, no word in two names.
         corpus : Corpus, optional
-            The training corpus. Without it, or if it has no texts, `texts` is empty.
+            The training corpus. Without it, or if it has no texts, `texts` is empty. Without a function, its texts show
+            which of a topic's words are phrases, such as "health care", even if the model counts them one by one.
         n_words, n_documents : int, default=10 and 5
             How many words and texts the function gets.
 
@@ -803,7 +804,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_number("n_documents", n_documents, least=1, integer=True)
         fitted = self._with_proportions()
         names = (
-            own_names(fitted)
+            own_names(fitted, phrases=text_phrases(fitted, corpus))
             if function is None
             else names_by(fitted, function, corpus, n_words, n_documents)
         )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm._basics.errors import ArgumentError, Message
+from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.corpus.metadata import as_frame, read_points
@@ -81,7 +81,16 @@ def topics_over_time(
             "Pass the column of the table that the model was fitted to.",
         )
     frame = as_frame({_NAME: dates}, n)
-    points, is_date = read_points(frame, [_NAME], "topics_over_time")
+    try:
+        points, is_date = read_points(frame, [_NAME], "topics_over_time")
+    except InputError:  # speaks of a column of that name, and of kernels
+        first = next((value for value in dates if not pd.isna(value)), None)
+        raise ArgumentError(
+            "dates",
+            "must be dates, text that holds dates, or numbers such as years",
+            Message(f"values such as {first!r}"),
+            "Make dates with pd.to_datetime(dates, format=...).",
+        ) from None
     values, dated = points[:, 0], bool(is_date[0])
     _check_dates(values, curve=bins is None)
     options: dict[str, Any] = {"topic": topic, "level": level}

@@ -10,11 +10,13 @@ from scipy.optimize import linear_sum_assignment
 from gptm._basics.errors import ArgumentError, InputError
 from gptm._basics.types import Array
 from gptm._basics.validation import is_real
+from gptm._basics.warnings import warn
 from gptm.fitted import Fitted
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.tables import shown_words, topic_shares
-from gptm.views.shown_table import ShownTable
+from gptm.views.shown_table import ShownTable, table_lines
+from gptm.views.text_lines import percent
 
 _SHOWN_WORDS = 4
 
@@ -65,9 +67,9 @@ class Alignment:
         return f"{said} ({self.n_common_words:,} words in common)"
 
     def __str__(self) -> str:
-        shown = self.table.assign(a=_numbers(self.table["a"]), b=_numbers(self.table["b"]))
-        text = shown.to_string(index=False, na_rep="", float_format=lambda x: f"{x:.2f}")
-        return f"{self.title}\n{text}"
+        numbers = ("overlap", "share_a", "share_b")
+        shown = self.table.assign(**{name: _shares(self.table[name]) for name in numbers})
+        return "\n".join([self.title, *table_lines(shown, numbers)])
 
     __repr__ = __str__
 
@@ -78,6 +80,10 @@ class Alignment:
 
 def _numbers(column: pd.Series) -> list[str]:
     return ["" if pd.isna(number) else str(int(number)) for number in column]
+
+
+def _shares(column: pd.Series) -> list[str]:
+    return ["" if pd.isna(number) else f"{number:.2f}" for number in column]
 
 
 def align(a: GPTM, b: GPTM, *, threshold: float = 0.4) -> Alignment:
@@ -113,6 +119,13 @@ def align(a: GPTM, b: GPTM, *, threshold: float = 0.4) -> Alignment:
         raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
     first, second = a.fitted_, b.fitted_
     columns = _common_words(first, second)
+    covered = [_covered(a, columns[0]), _covered(b, columns[1])]
+    if min(covered) < 0.5:
+        warn(
+            f"the {len(columns[0]):,} words that both models have are {percent(covered[0])} of the words that are "
+            f"counted in a and {percent(covered[1])} in b. Topics are compared on these alone, so those that differ "
+            "may look alike. Count the words of both corpora in the same way, with the same vocabulary if you can."
+        )
     overlap = overlaps(first.components[:, columns[0]], second.components[:, columns[1]])
     rows = _rows(overlap, threshold)
     table = pd.DataFrame(rows, columns=["status", "a", "b", "overlap"])
@@ -151,6 +164,11 @@ def _common_words(a: Fitted, b: Fitted) -> tuple[np.ndarray, np.ndarray]:
         raise InputError("these two models have no word in common, so topics cannot be matched.")
     left, right = np.array(pairs).T
     return left, right
+
+
+def _covered(model: GPTM, columns: np.ndarray) -> float:
+    """The part of a model's tokens that belongs to some of its words, as its topics have it."""
+    return float(topic_shares(model.doc_topics_) @ model.components_[:, columns].sum(1))
 
 
 def overlaps(a: Array, b: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,9 @@ class _Result(ABC):
     def __repr__(self) -> str:
         table, conclusion = self._printed()
         shown = table.to_string(line_width=WIDTH)
-        return "\n".join(filter(None, [self.title, self.note, shown, conclusion]))
+        return "\n".join(
+            [*wrap(self.title, WIDTH), *wrap(self.note, WIDTH), shown, *wrap(conclusion, WIDTH)]
+        )
 
     def _repr_html_(self) -> str:
         table, conclusion = self._printed()

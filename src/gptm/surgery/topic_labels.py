@@ -8,6 +8,7 @@ import numpy as np
 from gptm import metrics
 from gptm._basics.errors import ArgumentError
 from gptm.corpus import Corpus
+from gptm.corpus.phrases import Phrase, PhraseStream
 from gptm.fitted import Fitted
 from gptm.surgery.topic_edits import checked_name, names_of
 from gptm.tables import document_table, shown_words, topic_shares, word_names
@@ -16,6 +17,11 @@ Namer = Callable[[list[str], list[str]], str | None]
 N_CANDIDATES = 25  # of a topic's most probable words, from which its name is made
 N_PARTS = 3  # words or phrases in a name
 _ENDING = 3  # letters by which two forms of one word differ at most
+_STEM, _BOTH_ENDINGS = (
+    6,
+    4,
+)  # letters that two words begin with, and what may follow, as in immigrant and immigration
+_TEXTS = 2000  # in which phrases for names are looked for
 
 
 def names_by(
@@ -38,16 +44,41 @@ def names_by(
 
 def typical_texts(fitted: Fitted, topic: int, n: int, corpus: Corpus | None) -> list[str]:
     """Whole texts of the documents with the largest share of a topic; none without a corpus that has texts."""
-    if corpus is None or corpus.texts is None:
+    texts = _texts_of(corpus)
+    if texts is None:
         return []
     rows = document_table(fitted, topic, n, corpus)["position"]
-    return [str(corpus.texts[row]) for row in rows]
+    return [str(texts[row]) for row in rows]
 
 
-def own_names(fitted: Fitted, feature_names: Sequence[str] | None = None) -> dict[int, str | None]:
+def _texts_of(corpus: Corpus | None) -> Sequence[str] | None:
+    return getattr(corpus, "texts", None)  # a corpus on disk has none in memory
+
+
+def text_phrases(fitted: Fitted, corpus: Corpus | None) -> list[Phrase]:
+    """Phrases in the texts that have most of the topics; none without texts, or where phrases are words already."""
+    words = fitted.words  # a corpus from a model's file has none
+    texts = _texts_of(corpus)
+    if texts is None or words is None:
+        return []
+    if words.phrases is not False or words.segmenter is not None:  # which needs blanks
+        return []
+    n = max(_TEXTS // fitted.K, 1)
+    rows = {r for k in range(fitted.K) for r in document_table(fitted, k, n, corpus)["position"]}
+    tokenize, stream = words.tokenizer(breaks=True), PhraseStream()
+    for row in sorted(rows):
+        stream.add(tokenize(str(texts[row])))
+    return stream.phrases(words.stop_list(), min_documents=2)
+
+
+def own_names(
+    fitted: Fitted,
+    feature_names: Sequence[str] | None = None,
+    phrases: Sequence[Phrase] = (),
+) -> dict[int, str | None]:
     """Names from the topics' own words: frequent and exclusive ones, no word in two names, phrases before words.
 
-    Large topics choose first.
+    Large topics choose first. `phrases` are made of words that the model counts one by one.
     """
     words = [str(word) for word in word_names(fitted, feature_names)]
     frex = metrics.frex(fitted.components)
@@ -59,10 +90,26 @@ def own_names(fitted: Fitted, feature_names: Sequence[str] | None = None) -> dic
         likely = [w for w in candidates[topic] if fitted.components[topic, w] > 0]
         likely = [w for w in likely if best[w] == topic] or likely
         ranked = sorted(likely, key=lambda w, k=topic: -frex[k, w])  # type: ignore[misc]
-        parts = _parts([words[w] for w in ranked], used)
+        known = {words[w] for w in candidates[topic]}
+        own = [phrase for phrase in phrases if known.issuperset(phrase)]
+        parts = _parts(_with_phrases([words[w] for w in ranked], own), used)
         used += parts
         names[topic] = ", ".join(parts) or None
     return dict(enumerate(_numbered([names[topic] for topic in range(fitted.K)])))
+
+
+def _with_phrases(ranked: list[str], phrases: Sequence[Phrase]) -> list[str]:
+    """The words, and behind each the phrases that it is in, the longest last, as this one takes its place.
+
+    >>> _with_phrases(["care", "tax", "health"], [("health", "care")])
+    ['care', 'health care', 'tax', 'health']
+    """
+    listed: list[str] = []
+    left = sorted(phrases, key=len)
+    for word in ranked:
+        listed += [word, *(" ".join(phrase) for phrase in left if word in phrase)]
+        left = [phrase for phrase in left if word not in phrase]
+    return listed
 
 
 def _parts(ranked: list[str], used: list[str]) -> list[str]:
@@ -86,8 +133,8 @@ def _alike_any(word: str, others: list[str]) -> bool:
 def _alike(a: str, b: str) -> bool:
     """Whether two words or phrases have a word in common, in the same or another form.
 
-    >>> _alike("taxes", "income tax"), _alike("war", "warsaw pact")
-    (True, False)
+    >>> _alike("taxes", "income tax"), _alike("war", "warsaw pact"), _alike("immigrant", "immigration")
+    (True, False, True)
     """
     return any(_same_word(word, other) for word in a.split() for other in b.split())
 
@@ -95,7 +142,10 @@ def _alike(a: str, b: str) -> bool:
 def _same_word(a: str, b: str) -> bool:
     short, long = sorted((a, b), key=len)
     ending = len(long) - len(short)
-    return a == b or (long.startswith(short) and ending <= min(_ENDING, len(short) - 1))
+    if a == b or (long.startswith(short) and ending <= min(_ENDING, len(short) - 1)):
+        return True
+    stem = max(_STEM, len(long) - _BOTH_ENDINGS)
+    return len(short) >= stem and short[:stem] == long[:stem]
 
 
 def _numbered(names: Sequence[str | None]) -> list[Any]:
