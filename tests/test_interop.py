@@ -199,6 +199,18 @@ def test_pyldavis_takes_counts_of_any_kind_and_options(model, nameless):
     assert by_size == (np.argsort(-model.topics()["share"].to_numpy()) + 1).tolist()
 
 
+def test_pyldavis_places_topics_by_their_divergence(model):
+    """As its own function does where that works; from numpy 2.5 on its places are complex numbers."""
+    needs("pyLDAvis")
+    from pyLDAvis._prepare import js_PCoA
+
+    places = model.to_pyldavis(CORPUS).topic_coordinates[["x", "y"]].to_numpy()
+    theirs = np.asarray(js_PCoA(model.components_))
+    assert_allclose(theirs.imag, 0.0, atol=1e-12)
+    assert_allclose(np.abs(places), np.abs(theirs.real), atol=1e-9)
+    assert np.isfinite(interop._plane(np.repeat(model.components_[:1], 3, axis=0))).all()
+
+
 def test_pyldavis_with_words_that_topics_cannot_have():
     needs("pyLDAvis")
     with_unused = Corpus(np.column_stack([X, np.zeros(D, dtype=int)]), [*WORDS, "unused"])

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
+from scipy.spatial.distance import pdist, squareform
 
 from gptm._basics.validation import check_choice, check_number
 from gptm.fitted import Fitted
@@ -118,8 +119,21 @@ def to_pyldavis(
         lengths,
         [str(name) for name in word_names(fitted, feature_names)[possible]],
         np.asarray(counts.sum(0)).ravel()[possible],
-        **{"sort_topics": False, "n_jobs": 1} | options,
+        **{"sort_topics": False, "n_jobs": 1, "mds": _plane} | options,
     )
+
+
+def _plane(topics: Any) -> np.ndarray:
+    """Places of topics (K, 2) by classical scaling of their Jensen-Shannon divergences, as pyLDAvis has it.
+
+    Its own function takes eigenvalues of a symmetric matrix for complex numbers, from numpy 2.5 on.
+    """
+    # Of equal topics rounding may leave the root of a negative number.
+    divergence = squareform(np.nan_to_num(pdist(np.asarray(topics), "jensenshannon")) ** 2)
+    centre = np.eye(len(divergence)) - 1.0 / len(divergence)
+    values, vectors = np.linalg.eigh(-0.5 * centre @ divergence**2 @ centre)
+    largest = np.argsort(values)[-2:][::-1]
+    return vectors[:, largest] * np.sqrt(np.maximum(values[largest], 0.0))
 
 
 def topic_graph(

@@ -17,7 +17,7 @@ PARTS = {
     "html": ("HTML tag or entity", "HTML tags and entities"),
     "emails": ("e-mail address", "e-mail addresses"),
     "mentions": ("@name", "@names"),
-    "numbers": ("number", "numbers"),
+    "numbers": ("number or word with digits", "numbers and words with digits"),
 }
 
 _ELEMENTS = (
@@ -48,6 +48,7 @@ _URL = re.compile(
     re.I,
 )
 _EMAIL = re.compile(r"(?<![\w.+@-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_DIGITS = re.compile(r"\d[\w.,]*")  # one for each 2017, 1,000.5 or covid19
 _MENTION = re.compile(r"(?:\bRT\s{1,5})?(?<![\w@.])@\w{1,64}(?:@[\w.-]{1,253})?")
 
 
@@ -74,7 +75,7 @@ def checked_keep(value: Any) -> tuple[str, ...]:
 
 
 class Cleaner:
-    """Takes out of texts what is not kept, and counts it.
+    """Takes out of texts what is not kept, and counts it. Numbers it only counts: no word has them.
 
     Parameters
     ----------
@@ -94,6 +95,8 @@ class Cleaner:
     [':', 'tea', '&', 'milk']
     >>> dict(cleaner.removed)
     {'html': 3, 'urls': 1, 'mentions': 1, 'emails': 1}
+    >>> cleaner("covid19 in 2020"), cleaner.removed["numbers"]
+    ('covid19 in 2020', 2)
     """
 
     def __init__(self, keep: Iterable[str] = ()):
@@ -112,6 +115,10 @@ class Cleaner:
                 text = self._without("mentions", _MENTION, text)
             if "emails" in away:
                 text = self._without("emails", _EMAIL, text)
+        if "numbers" in away and (n := len(_DIGITS.findall(text))):
+            self.removed["numbers"] += (
+                n  # they are left to the pattern of words, which has no digits
+            )
         return text
 
     def _without(self, part: str, pattern: re.Pattern[str], text: str) -> str:

@@ -43,7 +43,7 @@ def count_tokens(
 
 
 def _passed(documents: list[list[str]]) -> Iterator[list[str]]:
-    """The documents, while the caller is told how many of them are counted."""
+    """The documents, with a report of how many have been passed on."""
     for number, document in enumerate(documents, start=1):
         yield document
         if number % _TOLD == 0:

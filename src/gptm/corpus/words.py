@@ -237,6 +237,11 @@ class Words:
             for token in (composed(word.lower() if self.lowercase else word), *tokenize(word))
         )
 
+    def cleaner(self) -> Cleaner:
+        """What takes out of texts what is no word; a pattern of the user's may take numbers for words."""
+        keeps_numbers = self.token_pattern != TOKEN_PATTERN
+        return Cleaner((*self.keep, "numbers") if keeps_numbers else self.keep)
+
     def tokenizer(
         self, cleaner: Cleaner | None = None, *, breaks: bool = False
     ) -> Callable[[str], list[str]]:
@@ -255,7 +260,7 @@ class Words:
             strip_accents=self.strip_accents,
             token_pattern=with_breaks(expanded(pattern)) if breaks else expanded(pattern),
         )
-        clean = Cleaner(self.keep) if cleaner is None else cleaner
+        clean = self.cleaner() if cleaner is None else cleaner
         prepare, split = vectorizer.build_preprocessor(), vectorizer.build_tokenizer()
         if self.segmenter is None:
             return lambda text: split(prepare(clean(composed(text))))
@@ -307,7 +312,7 @@ class Counting:
             raise ArgumentError("vocabulary", "must hold each word once", got)
         if vocabulary is not None and words.phrases is True:  # those that the vocabulary has
             self.words = words = replace(words, phrases=[w for w in self._columns if " " in w])
-        self._cleaner = Cleaner(words.keep)
+        self._cleaner = words.cleaner()
         self._split = words.tokenizer(self._cleaner, breaks=bool(words.phrases))
         self._forms: WordForms | None = None
         self._join: PhraseJoiner | None = None

@@ -87,11 +87,25 @@ class Input:
         try:
             shutil.copyfileobj(self.stream, spool, 1 << 20)
         except _BROKEN_GZIP as error:
-            raise ValueError(
-                f"{self.name} is damaged and cannot be unpacked ({error}). Fetch it again."
-            ) from None
+            raise self._damaged(error) from None
         spool.seek(0)
         return cast(BinaryIO, spool)
+
+    def _damaged(self, error: Exception) -> ValueError:
+        return ValueError(
+            f"{self.name} is damaged and cannot be unpacked ({error}). Fetch it again."
+        )
+
+    def whole(self) -> bytes:
+        """All of the unpacked bytes, at once; how far the read is, is reported."""
+        pieces: list[bytes] = []
+        try:
+            while piece := self.stream.read(1 << 20):
+                pieces.append(piece)
+                self.report()
+        except _BROKEN_GZIP as error:
+            raise self._damaged(error) from None
+        return b"".join(pieces)
 
     def followed(self, file: BinaryIO) -> BinaryIO:
         """The bytes of `seekable`, which report how far a reader is that takes them by itself."""
