@@ -226,13 +226,13 @@ def checked_counts(counts: csr_matrix, lines: list[int], log: ProblemLog) -> csr
         raise InputError(
             f"{log.name} holds no documents; expected one row of counts for each document."
         )
-    if (
-        np.iscomplexobj(counts.data)
-        or not np.isfinite(counts.data).all()
-        or (counts.data < 0).any()
-    ):
-        raise ValueError(
-            "counts must be finite numbers, none below zero. Pass raw counts of words."
+    odd = ~np.isfinite(counts.data) | (np.imag(counts.data) != 0) | (np.real(counts.data) < 0)
+    if np.iscomplexobj(counts.data) or odd.any():
+        first = int(np.argmax(odd))
+        row = int(np.searchsorted(counts.indptr, first, side="right")) - 1
+        raise InputError(
+            f"{log.name}: counts must be finite numbers, none below zero; {log.unit} {lines[row]} has "
+            f"{counts.data[first]}. Pass raw counts of words."
         )
     counts.sum_duplicates()
     counts.eliminate_zeros()
