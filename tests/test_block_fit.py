@@ -545,7 +545,6 @@ def test_a_fit_that_is_killed_goes_on(blocks, tmp_path):
     def start(checkpoint, model):
         code = f"""
 import gptm
-import naive
 import gptm.starts.start
 gptm.starts.start.SWEEPS = {SHORT["gptm.starts.start.SWEEPS"]}
 model = gptm.CTM(3, max_iter=40, random_state=0, callback=lambda n, s: print(n, flush=True))
