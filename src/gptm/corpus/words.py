@@ -375,9 +375,8 @@ class Counting:
             column = columns.get(term)
             if column is None:
                 if self._fixed:
-                    if (
-                        " " not in term or self.words.phrases
-                    ):  # of pairs most are unknown, which says nothing
+                    # Most pairs are unknown, which says nothing.
+                    if " " not in term or self.words.phrases:
                         self._unknown[term] += count
                     continue
                 column = columns[term] = len(columns)

@@ -19,9 +19,8 @@ def check_shuffles(kernel: Kernel, data: Data, shuffles: Shuffles, *, by_groups:
         )
     frame = frame_of(data.X, data.metadata, data.n)
     names = kernel.column_names()
-    if (
-        names and frame is not None and all(name in frame for name in names)
-    ):  # else the kernel says it
+    # Of a column that is not there the kernel says it.
+    if names and frame is not None and all(name in frame for name in names):
         _check_varies({name: _cells(name, data) for name in names}, shuffles)
 
 

@@ -12,9 +12,8 @@ from gptm.kernels.kernel import Kernel, Scaled, Sum
 from gptm.operators import Operator, Tangent, growth, sum_tangents
 
 _LEAST, _MOST = 1e-4, 1e4  # weights, relative to where they start
-_OVER_A_GRAPH = (
-    10_000  # documents beyond which new features over a graph cost too much to try several
-)
+# Documents beyond which new features over a graph cost too much to try several.
+_OVER_A_GRAPH = 10_000
 
 
 def terms_of(bound: BoundKernel) -> list[BoundKernel]:
@@ -38,9 +37,8 @@ class Terms:
     @classmethod
     def of(cls, bound: BoundKernel) -> "Terms":
         """The terms of a kernel, with equal variances unless numbers are given."""
-        while isinstance(
-            bound, ScaledBound
-        ):  # a number in front of everything: B holds the overall strength
+        # A number in front of everything: B holds the overall strength.
+        while isinstance(bound, ScaledBound):
             bound = bound.bounds[0]
         parts = terms_of(bound)
         bounds, weights, free = [], [], []

@@ -20,9 +20,8 @@ from gptm.operators.structure import Structure
 from gptm.operators.training_operator import Cross, TrainingOperator
 from gptm.operators.weight_space import APART
 
-DENSE = (
-    20_000  # documents up to which one eigendecomposition is used, if features are about as many
-)
+# Documents up to which one eigendecomposition is used, if features are about as many.
+DENSE = 20_000
 PRIVATE = 300  # documents that may have a feature of their own beside a graph
 VARIANCES = 32  # distinct own variances; each costs a matrix of the features
 

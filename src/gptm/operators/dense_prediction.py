@@ -14,9 +14,8 @@ from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Structure
 from gptm.operators.training_operator import Cross
 
-SEVERAL = (
-    5000  # documents up to which several graphs are decomposed; products alone would be slower
-)
+# Documents up to which several graphs are decomposed; products alone would be slower.
+SEVERAL = 5000
 _ENTRIES = 2 * 10**7  # of such covariances at a time
 
 

@@ -17,10 +17,8 @@ Namer = Callable[[list[str], list[str]], str | None]
 N_CANDIDATES = 25  # of a topic's most probable words, from which its name is made
 N_PARTS = 3  # words or phrases in a name
 _ENDING = 3  # letters by which two forms of one word differ at most
-_STEM, _BOTH_ENDINGS = (
-    6,
-    4,
-)  # letters that two words begin with, and what may follow, as in immigrant and immigration
+# Letters that two words begin with, and what may follow, as in immigrant and immigration.
+_STEM, _BOTH_ENDINGS = 6, 4
 _TEXTS = 2000  # in which phrases for names are looked for
 
 
