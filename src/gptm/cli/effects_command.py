@@ -7,9 +7,9 @@ import typer
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
 from gptm.cli.kernel_terms import Term, terms
+from gptm.cli.model_input import load_with_header
 from gptm.cli.output_files import check_table, write_table
 from gptm.cli.progress_bars import answering
-from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session, UsageError
 from gptm.cli.topic_arguments import typed_topics
 
@@ -60,11 +60,7 @@ def effects(
         raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
     places, against = typed_places("--at", at), typed_places("--versus", versus)
     check_table(output, inputs=[model])
-    with model_file(model) as path:
-        from gptm.model import load
-        from gptm.storage import read_header
-
-        fitted, header = load(path), read_header(path)
+    fitted, header = load_with_header(model)
     fitted.set_params(n_jobs=session.jobs)
     if getattr(fitted, "kernel_", None) is None:
         raise ValueError(

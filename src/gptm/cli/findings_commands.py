@@ -7,9 +7,10 @@ import typer
 
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
+from gptm.cli.model_input import load_model, load_with_documents
 from gptm.cli.output_files import check_output, check_picture, check_table, write_table
 from gptm.cli.progress_bars import bar, counting
-from gptm.cli.read_documents import check_file, check_kernel, model_file
+from gptm.cli.read_documents import check_file, check_kernel
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 
 if TYPE_CHECKING:
@@ -41,11 +42,7 @@ Groups = Annotated[
 
 def _load(session: Session, model: str) -> tuple["GPTM", "Corpus"]:
     """A model and its documents; an error if its file has none."""
-    with model_file(model) as path:
-        from gptm.model import load
-        from gptm.storage import load_attached
-
-        fitted, attached = load(path).set_params(n_jobs=session.jobs), load_attached(path)
+    fitted, attached = load_with_documents(model)
     if attached.corpus is None:
         raise ValueError(
             f"{model} was saved without its documents, which this needs. Fit it again without --no-corpus."
@@ -55,7 +52,7 @@ def _load(session: Session, model: str) -> tuple["GPTM", "Corpus"]:
         import numpy as np
 
         corpus.texts = np.asarray(list(attached.texts), dtype=object)
-    return fitted, corpus
+    return fitted.set_params(n_jobs=session.jobs), corpus
 
 
 def _refits_of(model: str) -> str | None:
@@ -264,11 +261,10 @@ def align(
     check_table(output, inputs=[model, other])
     if model == other == "-":
         raise UsageError("only one of the two models can come from standard input.")
-    with model_file(model) as path, model_file(other) as second:
-        from gptm.model import load
-        from gptm.selection import align as match
+    first, second = load_model(model), load_model(other)
+    from gptm.selection import align as match
 
-        found = match(load(path), load(second), threshold=threshold)
+    found = match(first, second, threshold=threshold)
     text = found.table.astype(object).where(found.table.notna(), "").map(_short)
     _show(session, found.table, text, output)
     session.say(f"\n{str(found).splitlines()[0]}")
@@ -301,10 +297,7 @@ def intrusion(
         if of == "documents":
             fitted, corpus = _load(session, model)
         else:
-            with model_file(model) as path:
-                from gptm.model import load
-
-                fitted = load(path)
+            fitted = load_model(model)
     from gptm.findings import document_intrusion, word_intrusion
 
     common: dict[str, Any] = {"questions": questions, "random_state": session.seed}

@@ -1,9 +1,6 @@
 """Read documents as the options of the command line say, and report problems with them."""
 
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,16 +100,3 @@ def tell_problems(session: Session, result: Any, but: Sequence[str] = ()) -> Non
     for problem in result.problems:
         if problem.kind not in but:
             session.warn(problem)
-
-
-@contextmanager
-def model_file(model: str) -> Iterator[str]:
-    """A path to a model; standard input is put into a file first."""
-    if model != "-":
-        check_file(model)
-        yield model
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "standard input"
-        path.write_bytes(sys.stdin.buffer.read())
-        yield str(path)
