@@ -12,7 +12,7 @@ from gptm.cli import options as o
 from gptm.cli.model_input import load_model, load_with_documents
 from gptm.cli.output_files import check_picture, check_table, write_table
 from gptm.cli.session import Session
-from gptm.cli.topic_arguments import typed_topics
+from gptm.cli.typed_settings import typed_topics
 
 if TYPE_CHECKING:
     from gptm.corpus import Corpus

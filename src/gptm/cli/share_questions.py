@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gptm.cli.effects_command import listed_values, print_frame, typed_places
 from gptm.cli.output_files import write_table
 from gptm.cli.session import Session, UsageError
-from gptm.cli.topic_arguments import typed_topics
+from gptm.cli.text_tables import print_frame
+from gptm.cli.typed_settings import listed_values, typed_places, typed_topics
 
 if TYPE_CHECKING:
     from gptm.effects.estimated_effects import EstimatedEffects

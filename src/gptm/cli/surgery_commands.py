@@ -10,7 +10,7 @@ from gptm.cli.model_input import load_with_documents
 from gptm.cli.model_output import NewModel, check_new_model, tell_changed, write_model
 from gptm.cli.progress_bars import bar, fitting
 from gptm.cli.session import Session, UsageError
-from gptm.cli.topic_arguments import typed_topic, typed_topics
+from gptm.cli.typed_settings import typed_topic, typed_topics
 
 if TYPE_CHECKING:
     from gptm.corpus import Corpus

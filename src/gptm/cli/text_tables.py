@@ -1,7 +1,9 @@
-"""What the commands show in tables: topics, and kernels with short numbers."""
+"""What the commands show: topics, tables of numbers, and kernels with short numbers."""
 
 import re
 from typing import Any
+
+from gptm._basics.printed_table import print_table
 
 
 def topic_rows(table: Any) -> list[tuple[str, str, str]]:
@@ -15,6 +17,32 @@ def topic_rows(table: Any) -> list[tuple[str, str, str]]:
 
 def _named(name: Any) -> str:
     return f"{name}: " if isinstance(name, str) and name else ""
+
+
+def print_frame(frame: Any) -> None:
+    """Print a table with short numbers, and dates without the time where that is enough."""
+    numbers = [name for name in frame if frame[name].dtype.kind in "if"]
+    shown = {name: _days(frame[name]) for name in frame}
+    rows = list(zip(*(map(_cell, shown[name]) for name in frame), strict=True))
+    print_table(rows, [str(name) for name in frame], [str(name) for name in numbers])
+
+
+def _days(values: Any) -> Any:
+    """Dates without the time, if all days differ; even steps fall on any time of a day."""
+    if values.dtype.kind != "M":
+        return values
+    days = values.dt.normalize()
+    return days if days.nunique() == values.nunique() else values
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:  # not a number, not a time
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return (
+        value.isoformat().removesuffix("T00:00:00") if hasattr(value, "isoformat") else str(value)
+    )
 
 
 def readable(kernel: Any) -> str:
