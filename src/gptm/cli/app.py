@@ -16,6 +16,7 @@ from gptm.cli import effects_command as effects
 from gptm.cli import estimate_command as estimate
 from gptm.cli import findings_commands as findings
 from gptm.cli import fit_command as fit
+from gptm.cli import intrusion_commands as coders
 from gptm.cli import model_commands as ask
 from gptm.cli import reading_commands as reading
 from gptm.cli import report_command as report
@@ -174,8 +175,8 @@ _add("stability", findings.stability)
 _add("permutation-test", findings.permutation_test)
 _add("residuals", findings.residuals)
 _add("align", findings.align)
-_add("intrusion", findings.intrusion)
-_add("score-intrusion", findings.score_intrusion)
+_add("intrusion", coders.intrusion)
+_add("score-intrusion", coders.score_intrusion)
 _add("report", report.report)
 _add("info", ask.info)
 _add("words", stop_lists.words)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gptm.cli.read_documents import check_file
-from gptm.cli.session import UsageError
+from gptm.cli.session import Session, UsageError
 
 if TYPE_CHECKING:
+    from gptm.corpus import Corpus
     from gptm.model import GPTM
     from gptm.storage import Attached
 
@@ -58,3 +59,13 @@ def load_with_documents(model: str) -> tuple["GPTM", "Attached"]:
         from gptm.storage import load_attached
 
         return load(path), load_attached(path)
+
+
+def load_with_corpus(session: Session, model: str) -> tuple["GPTM", "Corpus"]:
+    """A model and its documents; an error if its file has none."""
+    fitted, attached = load_with_documents(model)
+    if attached.corpus is None:
+        raise ValueError(
+            f"{model} was saved without its documents, which this needs. Fit it again without --no-corpus."
+        )
+    return fitted.set_params(n_jobs=session.jobs), attached.corpus

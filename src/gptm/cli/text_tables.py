@@ -4,6 +4,11 @@ import re
 from typing import Any
 
 from gptm._basics.printed_table import print_table
+from gptm.cli.output_files import write_table
+from gptm.cli.session import Session
+
+# Columns of texts, which are aligned to the left.
+_TEXTS = ("words", "topic_a", "topic_b", "status", "clearest effect")
 
 
 def topic_rows(table: Any) -> list[tuple[str, str, str]]:
@@ -17,6 +22,25 @@ def topic_rows(table: Any) -> list[tuple[str, str, str]]:
 
 def _named(name: Any) -> str:
     return f"{name}: " if isinstance(name, str) and name else ""
+
+
+def show_table(
+    session: Session, table: Any, output: str | None, *, text: Any = None, data: Any = None
+) -> None:
+    """A table to a file, or to standard output, as `text` there; with --json `data`, or the table itself."""
+    if write_table(session, table, output):
+        return
+    if text is None:
+        text = table.astype(object).where(table.notna(), "").map(short)
+    names = [str(name) for name in text]
+    numbers = [name for name in names if name not in _TEXTS]
+    rows = text.astype(str).to_numpy().tolist()
+    session.answer(table if data is None else data, lambda: print_table(rows, names, numbers))
+
+
+def short(cell: Any) -> str:
+    """A cell of a table, with three digits of a number."""
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
 
 
 def print_frame(frame: Any) -> None:
@@ -54,8 +78,8 @@ def readable(kernel: Any) -> str:
     "0.3333 * Matern('date', length_scale=10678)"
     """
     number = re.compile(r"(?<![\w.'\"])\d+\.\d+(?:e[+-]?\d+)?(?![\w.'\"])")
-    return number.sub(lambda match: _short(float(match[0])), str(kernel))
+    return number.sub(lambda match: _four_digits(float(match[0])), str(kernel))
 
 
-def _short(value: float) -> str:
+def _four_digits(value: float) -> str:
     return f"{value:.0f}" if 1000 <= value < 1e9 else f"{value:.4g}"
