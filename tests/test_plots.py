@@ -53,6 +53,12 @@ class Told(GPTM):
 
     terms_ = list(GRIDS)  # noqa: RUF012
 
+    @property
+    def kernel_(self):
+        return sum(
+            k.Linear(*(["links"] if term == "links" else GRIDS[term])) for term in self.terms_
+        )
+
     def effects(self, term=None, topic=None, *, at=None, versus=None, level=0.9, n_points=50):
         axes = [pd.DataFrame({name: values}) for name, values in GRIDS[term].items()]
         grid = axes[0]

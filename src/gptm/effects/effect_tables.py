@@ -12,7 +12,8 @@ from gptm._basics.validation import check_level, check_number
 from gptm.effects.column_values import distinct_settings, read_settings, warn_unseen
 from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
-from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
+from gptm.kernels import BoundKernel, Documents, Kernel
+from gptm.kernels.kernel import summands, unscaled
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Placement
 from gptm.tables import named_topics, topic_numbers
@@ -174,8 +175,7 @@ def term_number(kernel: Kernel, term: str | int | None) -> int:
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:
-    terms = list(kernel.terms) if isinstance(kernel, Sum) else [kernel]
-    return [term.kernel if isinstance(term, Scaled) else term for term in terms]
+    return [unscaled(term) for term in summands(kernel)]
 
 
 def term_labels(kernel: Kernel) -> list[str]:

@@ -19,7 +19,8 @@ from gptm.effects.effect_tables import check_explainable, term_labels, term_numb
 from gptm.findings.association import associations, standardised, structures_of
 from gptm.findings.shuffle_checks import check_shuffles
 from gptm.findings.shuffles import Shuffles
-from gptm.kernels import Documents, Kernel, Scaled, Sum, resolve_kernel
+from gptm.kernels import Documents, Kernel, Sum, resolve_kernel
+from gptm.kernels.kernel import summands, unscaled
 from gptm.model import CTM, GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.selection.alignment import best_pairs, overlaps, topic_labels_of
@@ -271,11 +272,10 @@ def _find_term(model: GPTM, kernel: Any, term: Any) -> _Term:
         )
     check_explainable(model.fitted_)
     number = term_number(kernel, term)
-    terms = list(kernel.terms) if isinstance(kernel, Sum) else [kernel]
+    terms = list(summands(kernel))
     chosen = terms.pop(number)
     rest = None if not terms else terms[0] if len(terms) == 1 else Sum(*terms)
-    inner = chosen.kernel if isinstance(chosen, Scaled) else chosen
-    return inner, term_labels(kernel)[number], rest
+    return unscaled(chosen), term_labels(kernel)[number], rest
 
 
 def _orders(shuffles: Shuffles, n: int, seed: int) -> tuple[Iterator[np.ndarray], int, bool]:

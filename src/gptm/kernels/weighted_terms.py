@@ -8,7 +8,7 @@ import numpy as np
 from gptm._basics.types import Array
 from gptm.kernels.bound import BoundKernel, Learnable
 from gptm.kernels.composite_bounds import ScaledBound, SumBound
-from gptm.kernels.kernel import Kernel, Scaled, Sum
+from gptm.kernels.kernel import Kernel, Scaled, Sum, summands, unscaled
 from gptm.operators import Operator, Tangent, growth, sum_tangents
 
 _LEAST, _MOST = 1e-4, 1e4  # weights, relative to where they start
@@ -80,14 +80,13 @@ class Terms:
 
     def resumed(self, learnt: Kernel) -> "Terms | None":
         """The same terms with the values that an earlier fit learnt; None if that fit had another kernel."""
-        kernels = list(learnt.terms) if isinstance(learnt, Sum) else [learnt]
+        kernels = summands(learnt)
         if len(kernels) != len(self.bounds):
             return None
         weights, values = [], []
         for bound, kernel in zip(self.bounds, kernels, strict=True):
             weights.append(kernel.scale if isinstance(kernel, Scaled) else 1.0)
-            inner = kernel.kernel if isinstance(kernel, Scaled) else kernel
-            learnt_values = bound.learnt_by(inner)
+            learnt_values = bound.learnt_by(unscaled(kernel))
             if learnt_values is None:
                 return None
             values += learnt_values if self._open_in(bound) else []
