@@ -2,7 +2,8 @@
 
 from gptm.findings.intrusion import IntrusionSheet, document_intrusion, word_intrusion
 from gptm.findings.intrusion_scores import IntrusionScores, score_intrusion
-from gptm.findings.permutation import PermutationTest, permutation_test
+from gptm.findings.permutation import permutation_test
+from gptm.findings.permutation_result import PermutationTest
 from gptm.findings.refit_stability import stability
 from gptm.findings.residuals import ResidualCheck, check_residuals
 from gptm.findings.stability_result import Stability

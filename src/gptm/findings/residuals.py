@@ -20,8 +20,8 @@ from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.selection.folds import Data, read_data
 from gptm.selection.named_models import prepare
-from gptm.selection.refits import Refit, fitted_to, key_of_refit, label_of, without_warnings
-from gptm.selection.resumable import Job, Row, run_all
+from gptm.selection.refits import Refit, fitted_to, run_refits
+from gptm.selection.resumable import Row
 from gptm.tables import word_names
 from gptm.views.shown_table import table_card
 
@@ -172,12 +172,16 @@ def check_residuals(
             frame_of(data.X, data.metadata, data.n),
             y,
         )
-        job = Job(
-            partial(_refit_dispersion, tol=tol), partial(key_of_refit, also=(tol,)), label_of, _line
+        done = run_refits(
+            source.refits(prepared, simulations, random_state),
+            simulations,
+            partial(_refit_dispersion, tol=tol),
+            _line,
+            asked=(tol,),
+            n_jobs=n_jobs,
+            verbose=verbose,
+            checkpoint=checkpoint,
         )
-        tasks = source.refits(prepared, simulations, random_state)
-        with without_warnings():
-            done = run_all(job, tasks, simulations, n_jobs, verbose, checkpoint)
         simulated, note = np.array([row["dispersion"] for row in done.rows]), done.note
     p = float(chi2.sf(dispersed.statistic, dispersed.df)) if dispersed.df > 0 else float("nan")
     words = _word_table(dispersed, counts, word_names(model.fitted_))
