@@ -61,7 +61,7 @@ def effects(
     check_table(output, inputs=[model])
     fitted, header = load_with_header(model)
     fitted.set_params(n_jobs=session.jobs)
-    if getattr(fitted, "kernel_", None) is None:
+    if fitted.kernel_ is None:
         raise ValueError(
             "the model has no kernel, so there are no effects to show. Fit a model with side information."
         )

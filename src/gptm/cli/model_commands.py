@@ -45,7 +45,7 @@ def info(session: Session, model: o.Model) -> None:
 
         header, fitted, attached = read_header(path), load(path), load_attached(path)
     corpus = attached.corpus
-    kernel = getattr(fitted, "kernel_", None)
+    kernel = fitted.kernel_
     facts = {
         "model": type(fitted).__name__,
         "topics": len(fitted.components_),

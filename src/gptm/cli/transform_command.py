@@ -118,7 +118,7 @@ def _say_unknown(session: Session, report: Any) -> None:
 
 def _warn_unseen(session: Session, fitted: "GPTM", metadata: Any) -> None:
     """Warn about levels of a category that no training document has."""
-    if getattr(fitted, "kernel_", None) is None or metadata is None:
+    if fitted.kernel_ is None or metadata is None:
         return
     from gptm.effects.column_values import unseen_levels
 

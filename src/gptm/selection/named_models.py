@@ -45,7 +45,7 @@ def named_models(models: Any) -> dict[Any, GPTM]:
 def find_reference(reference: Any, models: dict[Any, GPTM]) -> Any:
     """The name of the model that the others are compared with."""
     if reference is None:
-        without = [name for name, model in models.items() if getattr(model, "kernel", None) is None]
+        without = [name for name, model in models.items() if model.kernel is None]
         return next(iter(without or models))
     if reference not in models:
         names = ", ".join(map(repr, models))
@@ -68,7 +68,7 @@ def prepare(
         copy = clone(model)
         if copy.random_state is None:
             copy.set_params(random_state=seed)
-        kernel = getattr(copy, "kernel", None)
+        kernel = copy.kernel
         if split:
             _refuse_positions(kernel)
         if is_automatic(kernel):
