@@ -188,9 +188,8 @@ def _conclude(session: Session, result: Any, output: str | None) -> int:
     """Print the scores; after Ctrl-C those of the folds done so far."""
     table = result.table.reset_index()
     if not write_table(session, table, output):
-        text, conclusion = result._printed()
-        text = text.reset_index()
+        text = result.printed().reset_index()
         names = [str(name) for name in text]
         session.answer(table, lambda: print_table(text.to_numpy().tolist(), names, names[1:]))
-        session.say(f"\n{conclusion}")
+        session.say(f"\n{result.conclusion}")
     return OK if result.complete else INTERRUPTED
