@@ -9,7 +9,7 @@ from gptm._basics.errors import InputError
 from gptm._basics.progress import tell
 from gptm.corpus.words import ChunkCounts, Words, count_chunk
 from gptm.files.plan import Plan
-from gptm.files.reader import chunks_of
+from gptm.files.row_chunks import chunks_of
 from gptm.files.rows import Row, flat
 
 if TYPE_CHECKING:

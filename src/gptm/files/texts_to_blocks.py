@@ -25,8 +25,9 @@ from gptm.corpus.words_report import WordsReport, removed
 from gptm.files.dask_tables import Partitions, RowCounter
 from gptm.files.formats import FilePath, open_source
 from gptm.files.plan import Plan, make_plan
-from gptm.files.reader import sampled, source_name
+from gptm.files.row_chunks import sampled
 from gptm.files.rows import Row
+from gptm.files.streams import source_name
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns, unknown_column
 
