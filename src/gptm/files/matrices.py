@@ -15,7 +15,8 @@ from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Py
 from gptm._basics.progress import Tell
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.stop_words import composed
-from gptm.corpus.words import Words, limit_words
+from gptm.corpus.word_limits import limit_words
+from gptm.corpus.words import Words
 from gptm.corpus.words_report import WordsReport, removed_words, with_kept
 from gptm.files.formats import FilePath
 from gptm.files.streams import AUTO, Input, Lines, check_archive
@@ -257,7 +258,7 @@ def select_words(
     stop = words.resolved([" ".join(vocabulary)]).stop_list()
     stopped = np.array([word in stop for word in vocabulary])
     report = replace(report, stop_words=removed_words(_totals(counts), vocabulary, stopped))
-    return limit_words(counts[:, ~stopped], vocabulary[~stopped], words, report)
+    return limit_words(counts[:, ~stopped], vocabulary[~stopped], words.limits, report)
 
 
 def match_words(

@@ -20,7 +20,8 @@ from gptm.corpus.block_writer import BLOCKS_WRITTEN, BlockWriter, cut
 from gptm.corpus.cleaning import PARTS
 from gptm.corpus.problems import DataProblem, ProblemLog
 from gptm.corpus.scripts import warn_of_no_blanks
-from gptm.corpus.words import ChunkCounts, Words, choose_words, count_chunk
+from gptm.corpus.word_limits import choose_words
+from gptm.corpus.words import ChunkCounts, Words, count_chunk
 from gptm.corpus.words_report import WordsReport, removed
 from gptm.files.dask_tables import Partitions, RowCounter
 from gptm.files.formats import FilePath, open_source
@@ -332,7 +333,7 @@ class TextsToBlocks:
         V = len(names)
         order = np.array(sorted(range(V), key=names.__getitem__), dtype=np.int64)
         frequency, tokens = self.terms.frequency[:V][order], self.terms.tokens[:V][order]
-        kept, report = choose_words(n, frequency, tokens, names[order], self.words, report)
+        kept, report = choose_words(n, frequency, tokens, names[order], self.words.limits, report)
         numbers = np.full(V, -1, dtype=np.int32)
         numbers[order[kept]] = np.arange(int(kept.sum()), dtype=np.int32)
         return names[order][kept], numbers, report
