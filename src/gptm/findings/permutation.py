@@ -6,8 +6,6 @@
 import os
 from typing import Any
 
-from sklearn.base import clone
-
 from gptm._basics.validation import check_number, check_truth
 from gptm.corpus.counts import columns_of
 from gptm.findings.held_topics import with_topics_held
@@ -19,7 +17,7 @@ from gptm.findings.trial import Trial, find_term
 from gptm.kernels import Kernel, resolve_kernel
 from gptm.model import CTM, GPTM
 from gptm.model.checked_model import check_fitted
-from gptm.selection.named_models import prepare
+from gptm.selection.named_models import prepare_one
 from gptm.selection.ordered_folds import read_groups
 from gptm.selection.refits import seed_of, training_data
 
@@ -120,9 +118,7 @@ def permutation_test(
     n = (N_REFITS if refit else N_HELD) if n is None else n
     check_number("n", n, least=1, most=MOST, integer=True)
     data = training_data(model, corpus, metadata, y)
-    unfitted = prepare({"model": clone(model)}, data, seed_of(model, random_state), split=False)[
-        "model"
-    ]
+    unfitted = prepare_one(model, data, seed_of(model, random_state), split=False)
     if not isinstance(unfitted, CTM):  # a matrix is a kernel too
         unfitted.set_params(kernel=resolve_kernel(unfitted.kernel, None))
     asked = find_term(model, unfitted.kernel, term)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
@@ -24,7 +23,7 @@ from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.selection.alignment import check_threshold, overlaps, topic_labels_of
 from gptm.selection.folds import Data
-from gptm.selection.named_models import prepare
+from gptm.selection.named_models import prepare_one
 from gptm.selection.ordered_folds import read_groups
 from gptm.selection.refits import run_refits, seed_of, training_data
 from gptm.selection.resumable import Row
@@ -143,7 +142,7 @@ def stability(
             Argument("resamples", ...),
             ".",
         )
-    prepared = prepare({"model": clone(model)}, data, own_seed, split=resamples > 0)["model"]
+    prepared = prepare_one(model, data, own_seed, split=resamples > 0)
     data = data.with_kinds_of(set(columns_of(prepared.kernel) or ()))
     blocks = None if groups is None else _read_groups(groups, data, resamples)
     reference = Reference(np.ascontiguousarray(model.components_), settings_of(model))

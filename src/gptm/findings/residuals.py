@@ -19,7 +19,7 @@ from gptm.corpus.counts import frame_of, read_counts
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.selection.folds import Data, read_data
-from gptm.selection.named_models import prepare
+from gptm.selection.named_models import prepare_one
 from gptm.selection.refits import Refit, fitted_to, run_refits
 from gptm.selection.resumable import Row
 from gptm.tables import word_names
@@ -164,7 +164,7 @@ def check_residuals(
     simulated, note = np.empty(0), ""
     if simulations:
         data = read_data(corpus, metadata, y)
-        prepared = prepare({"model": model}, data, random_state, split=False)["model"]
+        prepared = prepare_one(model, data, random_state, split=False)
         q = theta @ model.components_
         source = _Simulation(
             q / q.sum(1, keepdims=True),
