@@ -1,4 +1,9 @@
-"""Whether findings survive: other seeds, other documents, shuffled columns, residuals, and human readers."""
+"""Whether findings survive: other seeds, other documents, shuffled columns, residuals, and human readers.
+
+Each question has a public function and a result that prints: `stability` and `Stability`, `permutation_test` and
+`PermutationTest`, `check_residuals` and `ResidualCheck`. Where models are fitted again, they are `Refit`s, which
+`run_refits` runs, both in `gptm.selection`. Begin with `residuals`.
+"""
 
 from gptm.findings.intrusion import IntrusionSheet, document_intrusion, word_intrusion
 from gptm.findings.intrusion_scores import IntrusionScores, score_intrusion
