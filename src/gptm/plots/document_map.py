@@ -83,7 +83,7 @@ def plot_documents(
     ['a', 'b']
     """
     check_fitted(model)
-    labels = topic_labels(model, 2, feature_names)
+    labels = topic_labels(model.fitted_, 2, feature_names)
     coloring = _read_colors(model, color, metadata, labels)
     places, shares, directions = _principal_plane(_positions(model, of))
     ax = new_axes(ax, (7.2, 4.8))

@@ -88,7 +88,7 @@ def plot_topics_over_time(
     if topics is not None:
         topics = topic_numbers(model.fitted_, topics)
     shown = choose(table, "share", topics, CURVES)
-    labels = topic_labels(model, 3, feature_names)
+    labels = topic_labels(model.fitted_, 3, feature_names)
     return draw_curves(ax, by_topic(table, shown, labels), column, "share")
 
 
@@ -153,7 +153,7 @@ def plot_effects(
         raise ValueError(
             f"the term {term!r} has no effects to draw: model.effects has no rows for it."
         )
-    ax = draw_table(table, topics, kind, topic_labels(model, 3, feature_names), ax)
+    ax = draw_table(table, topics, kind, topic_labels(model.fitted_, 3, feature_names), ax)
     if options.get("versus") is not None:
         name_differences(ax, kind)
     return ax
