@@ -1,6 +1,7 @@
 """What `gptm estimate` and `gptm split-sample` have in common: which shares or effects to show, and their table."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from gptm.effects.estimated_effects import EstimatedEffects
     from gptm.model import GPTM
 
-_SETTINGS = "Shares at settings"
+_settings_option = partial(typer.Option, rich_help_panel="Shares at settings")
 Formula = Annotated[
     str,
     typer.Option(
@@ -55,33 +56,25 @@ class QuestionOptions:
     ] = False
     predict: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Show shares along this column. Repeat it to cross columns.",
-            rich_help_panel=_SETTINGS,
+        _settings_option(
+            metavar="COLUMN", help="Show shares along this column. Repeat it to cross columns."
         ),
     ] = None
     at: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUES",
-            help="Show shares at these values, for example party=Whig.",
-            rich_help_panel=_SETTINGS,
+        _settings_option(
+            metavar="COLUMN=VALUES", help="Show shares at these values, for example party=Whig."
         ),
     ] = None
     versus: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUE",
-            help="Show differences from this value, for example party=Whig.",
-            rich_help_panel=_SETTINGS,
+        _settings_option(
+            metavar="COLUMN=VALUE", help="Show differences from this value, for example party=Whig."
         ),
     ] = None
     points: Annotated[
         int,
-        typer.Option(
-            min=1, help="Number of points along a number or date.", rich_help_panel=_SETTINGS
-        ),
+        _settings_option(min=1, help="Number of points along a number or date."),
     ] = 10
 
     def check(self) -> None:
