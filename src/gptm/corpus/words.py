@@ -462,6 +462,7 @@ def count_chunk(
 
 
 _NOTHING = np.empty(0, dtype=np.int32)
+_CHUNK = 1000  # texts
 
 
 def _sample(texts: list[str]) -> list[str]:
@@ -474,7 +475,7 @@ def _sample(texts: list[str]) -> list[str]:
     return texts[:_SAMPLED_TEXTS]
 
 
-def chunks(texts: Iterable[str], size: int = 1000) -> Iterable[list[str]]:
+def chunks(texts: Iterable[str]) -> Iterable[list[str]]:
     """Texts in portions; an error for what is no text."""
     if isinstance(texts, str):
         raise ValueError("texts must be a list of strings, one per document; got one string.")
@@ -492,7 +493,7 @@ def chunks(texts: Iterable[str], size: int = 1000) -> Iterable[list[str]]:
                 f"{type(text).__name__}. {remedy}"
             )
         chunk.append(text)
-        if len(chunk) == size:
+        if len(chunk) == _CHUNK:
             yield chunk
             chunk = []
     if chunk:

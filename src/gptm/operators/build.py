@@ -139,14 +139,14 @@ def build_operator(
     return Additive(base, structure.features, like, apart)
 
 
-def solved_variances(structure: Structure, *, exact: int = EXACT) -> Array:
+def solved_variances(structure: Structure) -> Array:
     """(D,) own variances in the matrix that `build_operator` solves with.
 
     They differ from those of the structure if too many of these are distinct, see there.
     """
     own = structure.own
     constant = structure.n == 0 or np.ptp(own) == 0
-    whole = structure.n <= exact and (structure.graphs or _motley(structure))
+    whole = structure.n <= EXACT and (structure.graphs or _motley(structure))
     if constant or whole or len(structure.graphs) > 1:
         return own
     if not structure.graphs:

@@ -71,14 +71,13 @@ def text_phrases(fitted: Fitted, corpus: Corpus | None) -> list[Phrase]:
 
 def own_names(
     fitted: Fitted,
-    feature_names: Sequence[str] | None = None,
     phrases: Sequence[Phrase] = (),
 ) -> dict[int, str | None]:
     """Names from the topics' own words: frequent and exclusive ones, no word in two names, phrases before words.
 
     Large topics choose first. `phrases` are made of words that the model counts one by one.
     """
-    words = [str(word) for word in word_names(fitted, feature_names)]
+    words = [str(word) for word in word_names(fitted)]
     frex = metrics.frex(fitted.components)
     candidates = metrics.top_words(fitted.components, N_CANDIDATES)
     best = fitted.components.argmax(0)  # the topic in which each word is most probable
