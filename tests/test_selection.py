@@ -27,9 +27,9 @@ from gptm import kernels as k
 from gptm.corpus.kinds import kinds_of
 from gptm.metrics import mean_log_likelihood, split_tokens
 from gptm.selection import Comparison, ComponentSearch
+from gptm.selection.data import read_data
 from gptm.selection.fold_fits import make_tasks
-from gptm.selection.folds import read_data
-from gptm.selection.ordered_folds import make_folds
+from gptm.selection.folds import make_folds
 
 N = 36
 SCORES = ["perplexity_50", "perplexity_20", "perplexity_5"]
@@ -869,7 +869,7 @@ def test_a_search_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_scores_of_other_work_are_not_taken(tmp_path):
-    from gptm.selection.folds import read_data
+    from gptm.selection.data import read_data
     from gptm.selection.score_store import key_of
 
     X = np.random.default_rng(0).poisson(1.0, (40, 12))

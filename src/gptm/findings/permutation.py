@@ -17,8 +17,8 @@ from gptm.findings.trial import Trial, find_term
 from gptm.kernels import Kernel, resolve_kernel
 from gptm.model import CTM, GPTM
 from gptm.model.checked_model import check_fitted
+from gptm.selection.data import read_groups
 from gptm.selection.named_models import prepare_one
-from gptm.selection.ordered_folds import read_groups
 from gptm.selection.refits import seed_of, training_data
 
 N_HELD, N_REFITS = 999, 99  # shuffles by default

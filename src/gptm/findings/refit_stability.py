@@ -22,9 +22,8 @@ from gptm.findings.term_effects import effects_at, settings_of
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.selection.alignment import check_threshold, overlaps, topic_labels_of
-from gptm.selection.folds import Data
+from gptm.selection.data import Data, read_groups
 from gptm.selection.named_models import prepare_one
-from gptm.selection.ordered_folds import read_groups
 from gptm.selection.refits import run_refits, seed_of, training_data
 from gptm.selection.resumable import Row
 from gptm.storage.digests import digest

@@ -18,7 +18,7 @@ from gptm._basics.validation import check_number
 from gptm.corpus.counts import frame_of, read_counts
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
-from gptm.selection.folds import Data, read_data
+from gptm.selection.data import Data, read_data
 from gptm.selection.named_models import prepare_one
 from gptm.selection.refits import Refit, fitted_to, run_refits
 from gptm.selection.resumable import Row

@@ -4,8 +4,7 @@ from gptm._basics.errors import Argument, InputError
 from gptm.corpus.counts import frame_of
 from gptm.findings.shuffles import Shuffles
 from gptm.kernels import Kernel
-from gptm.selection.folds import Data
-from gptm.selection.ordered_folds import read_column
+from gptm.selection.data import Data, read_column
 
 
 def check_shuffles(kernel: Kernel, data: Data, shuffles: Shuffles, *, by_groups: bool) -> None:

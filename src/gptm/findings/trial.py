@@ -14,7 +14,7 @@ from gptm.kernels import Kernel, Sum
 from gptm.kernels.kernel import summands, unscaled
 from gptm.model import GPTM
 from gptm.selection.alignment import best_pairs, overlaps, topic_labels_of
-from gptm.selection.folds import Data
+from gptm.selection.data import Data
 
 
 class TestedTerm(NamedTuple):

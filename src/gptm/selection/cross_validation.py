@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gptm.model import GPTM
+from gptm.selection.data import SHARES, check_shares, read_data
 from gptm.selection.fold_fits import make_tasks, run_tasks
-from gptm.selection.folds import SHARES, check_shares, read_data
+from gptm.selection.folds import described_folds, make_folds
 from gptm.selection.named_models import name_of, prepare_one
-from gptm.selection.ordered_folds import described_folds, make_folds
 from gptm.selection.results import CrossValidation
 
 

@@ -12,7 +12,7 @@ from gptm._basics.validation import check_seed
 from gptm.corpus.counts import frame_of
 from gptm.kernels import Graph, Kernel, MustLink, Precomputed, is_automatic, resolve_kernel
 from gptm.model import GPTM
-from gptm.selection.folds import Data
+from gptm.selection.data import Data
 
 
 def name_of(model: object) -> str:

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gptm.corpus.counts import read_counts
 from gptm.model import GPTM
 from gptm.model.checked_model import check_trained_on
-from gptm.selection.folds import Data, read_data
+from gptm.selection.data import Data, read_data
 from gptm.selection.resumable import Done, Job, Row, run_all
 from gptm.selection.score_store import key_of
 
