@@ -2,7 +2,7 @@
 
 Topics are named by their most prominent words, the colours suit all kinds of colour vision, and bands and bars are
 credible intervals. matplotlib loads with the first plot: `pip install 'gptm[plot]'`. `canvas` has what all plots share,
-and `effect_pictures` chooses the kind of plot that suits a table of effects.
+and `table_pictures` chooses the kind of plot that suits a table of effects.
 
 Examples
 --------

@@ -12,7 +12,7 @@ from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.plots.canvas import topic_labels
 from gptm.plots.curves import draw_curves
-from gptm.plots.effect_pictures import (
+from gptm.plots.table_pictures import (
     CURVES,
     POINTS,
     VALUES,

@@ -7,7 +7,7 @@ import pandas as pd
 
 from gptm.effects.estimated_effects import EstimatedEffects
 from gptm.plots.canvas import topic_labels
-from gptm.plots.effect_pictures import POINTS, draw_table, name_differences
+from gptm.plots.table_pictures import POINTS, draw_table, name_differences
 from gptm.tables import topic_numbers
 
 
