@@ -3,6 +3,7 @@
 import os
 import signal
 import warnings
+from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -681,13 +682,15 @@ def test_progress_is_told_where_asked_for(capsys):
 
 def test_results_print_as_tables():
     X, frame = drifting_documents()
-    text = repr(gptm.cross_validate(timed(), X, metadata=frame, cv=2))
-    first, *table = text.splitlines()
-    assert first.startswith("2-fold cross-validation of GPTM(")
-    assert "kernel=RBF('t', length_scale=5.0)" in first
+    found = gptm.cross_validate(timed(), X, metadata=frame, cv=2)
+    title = wrap(found.title, 100)
+    assert title[0].startswith("2-fold cross-validation of GPTM(")
+    assert "kernel=RBF('t', length_scale=5.0)" in found.title
+    assert repr(found).splitlines()[: len(title)] == title
+    table = repr(found).splitlines()[len(title) :]
     assert table[0].split() == [name for name in COLUMNS if name != "bound"]
     assert [line.split()[0] for line in table[2:]] == ["0", "1", "mean", "std"]
-    assert max(map(len, table)) <= 100
+    assert max(map(len, [*title, *table])) <= 100
     found = gptm.compare({"a<b": quick(), "c": timed()}, X, metadata=frame, cv=2)
     assert repr(found).splitlines()[-1].startswith("lowest perplexity_50: ")
     named = gptm.compare(
