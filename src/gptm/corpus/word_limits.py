@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
+from gptm._basics.sparse_arrays import column_sums
 from gptm.corpus.words_report import WordsReport, is_whole, removed_words, with_kept
 
 # What to do where no word is left.
@@ -40,7 +41,7 @@ def limit_words(
 ) -> tuple[csr_matrix, np.ndarray, WordsReport]:
     """Counts and words without those too rare, too frequent or too many; the report says which."""
     frequency = np.bincount(counts.indices, minlength=len(vocabulary))
-    tokens = np.asarray(counts.sum(axis=0)).ravel()
+    tokens = column_sums(counts)
     kept, report = choose_words(counts.shape[0], frequency, tokens, vocabulary, limits, report)
     if not kept.all():
         counts, vocabulary = counts[:, np.flatnonzero(kept)], vocabulary[kept]

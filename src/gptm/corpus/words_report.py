@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, Message
+from gptm._basics.sparse_arrays import column_sums
 from gptm.corpus.cleaning import PARTS
 
 _EXAMPLES = 10
@@ -114,7 +115,7 @@ def removed_words(tokens: np.ndarray, vocabulary: np.ndarray, which: np.ndarray)
 def joined_phrases(counts: csr_matrix, vocabulary: np.ndarray) -> Joined:
     """An account of the words that are phrases."""
     which = np.array([" " in word for word in vocabulary], dtype=bool)
-    tokens = np.asarray(counts.sum(axis=0)).ravel()
+    tokens = column_sums(counts)
     account = removed_words(tokens, vocabulary, which & (tokens > 0))
     return Joined(account.words, account.tokens, account.examples)
 

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from gptm._basics.sparse_arrays import column_sums
 from gptm.corpus.word_limits import Limits, choose_words
 from gptm.corpus.words import ChunkCounts
 from gptm.corpus.words_report import WordsReport
@@ -26,7 +27,7 @@ class WordNumbers:
             self.tokens = np.append(self.tokens, np.zeros(more, dtype=np.int64))
         counts = chunk.counts
         self.frequency[new] += np.bincount(counts.indices, minlength=len(new))
-        self.tokens[new] += np.asarray(counts.sum(axis=0)).ravel().astype(np.int64)
+        self.tokens[new] += column_sums(counts).astype(np.int64)
         indices = new[counts.indices] if len(new) else counts.indices
         return csr_matrix((counts.data, indices, counts.indptr), shape=(counts.shape[0], 2**31 - 1))
 

@@ -13,6 +13,7 @@ from scipy.stats import chi2
 from sklearn.base import clone
 
 from gptm._basics.progress import Progress
+from gptm._basics.sparse_arrays import column_sums, row_sums
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.corpus.counts import frame_of, read_counts
@@ -168,7 +169,7 @@ def check_residuals(
         q = theta @ model.components_
         source = _Simulation(
             q / q.sum(1, keepdims=True),
-            np.asarray(counts.sum(1)).ravel().round().astype(np.int64),
+            row_sums(counts).round().astype(np.int64),
             frame_of(data.X, data.metadata, data.n),
             y,
         )
@@ -192,7 +193,7 @@ def check_residuals(
 
 def _proportions(model: GPTM, corpus: Any, counts: csr_matrix, metadata: Any) -> Array:
     """(n, K) of the training documents as they are, recognised by their lengths, or of others."""
-    lengths = np.asarray(counts.sum(1)).ravel()
+    lengths = row_sums(counts)
     if np.array_equal(lengths, model.doc_lengths_):
         return model.doc_topics_
     return np.asarray(model.transform(corpus, metadata=metadata))
@@ -245,7 +246,7 @@ def _word_table(found: Dispersion, counts: csr_matrix, names: np.ndarray) -> pd.
     table = pd.DataFrame(
         {
             "word": names,
-            "count": np.asarray(counts.sum(0)).ravel(),
+            "count": column_sums(counts),
             "dispersion": found.of_words / np.maximum(found.cells, 1),
             "excess": found.of_words - found.cells,
         }

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gptm._basics.sparse_arrays import row_sums
 from gptm._basics.types import Array
 from gptm.operators.cross import SpectralCross
 from gptm.operators.graph_polynomials import EXACT
@@ -37,7 +38,7 @@ def variance_of_new(structure: Structure, new: Placement) -> Array:
         result += new.features.row_squares()
     for number, weights in enumerate(new.weights):
         product = weights.multiply(_carried(structure, new, number))
-        result += np.asarray(product.sum(1)).ravel()
+        result += row_sums(product)
     return result
 
 
