@@ -8,7 +8,8 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.sparse_arrays import column_sums
-from gptm.corpus.words_report import WordsReport, is_whole, removed_words, with_kept
+from gptm._basics.validation import is_whole
+from gptm.corpus.words_report import WordsReport, removed_words, with_kept
 
 # What to do where no word is left.
 KEEP_MORE = Message(

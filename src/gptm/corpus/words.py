@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, Message
+from gptm._basics.validation import is_whole
 from gptm.corpus.cleaning import PARTS, Cleaner, checked_keep
 from gptm.corpus.phrases import Phrase, PhraseJoiner, PhraseStream
 from gptm.corpus.saved_words import check_saved_words
@@ -30,7 +31,6 @@ from gptm.corpus.word_patterns import check_speed
 from gptm.corpus.words_report import (
     Joined,
     WordsReport,
-    is_whole,
     joined_phrases,
     removed,
     with_kept,

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, Message
 from gptm._basics.sparse_arrays import column_sums
+from gptm._basics.validation import is_whole
 from gptm.corpus.cleaning import PARTS
 
 _EXAMPLES = 10
@@ -144,7 +144,3 @@ def _documents(frequency: int | float | None) -> str:
     if frequency is None or is_whole(frequency):
         return f"{frequency} documents"
     return f"{frequency:.3g} of the documents"
-
-
-def is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
-from gptm._basics.validation import check_level, check_number
+from gptm._basics.validation import check_level, check_number, is_whole
 from gptm.effects.column_values import distinct_settings, read_settings, warn_unseen
 from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
@@ -162,8 +162,7 @@ def term_number(kernel: Kernel, term: str | int | None) -> int:
     labels = term_labels(kernel)
     if term is None and len(labels) == 1:
         return 0
-    whole = isinstance(term, int | np.integer) and not isinstance(term, bool)
-    if whole and 0 <= int(term or 0) < len(labels):
+    if is_whole(term) and 0 <= int(term or 0) < len(labels):
         return int(term or 0)
     if term in labels:
         return labels.index(str(term))

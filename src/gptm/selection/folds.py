@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, Shuffl
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number, check_seed, is_real
+from gptm._basics.validation import check_number, check_seed, is_real, is_whole
 from gptm.selection.data import Data, read_groups, read_times
 
 Fold = tuple[np.ndarray, np.ndarray]  # positions of the documents to fit to, and of those to score
@@ -185,8 +185,7 @@ def checked_folds(split: Iterable[Fold], n: int) -> list[Fold]:
 def _check_share(share: Any, n: int | None) -> None:
     """A share to hold out, or a number; of n documents, or of groups, which nobody counted yet."""
     most = np.inf if n is None else n - 1
-    whole = isinstance(share, int | np.integer) and not isinstance(share, bool)
-    if not (1 <= share <= most if whole else is_real(share) and 0 < share < 1):
+    if not (1 <= share <= most if is_whole(share) else is_real(share) and 0 < share < 1):
         limit = "" if n is None else f" from 1 to {n - 1:,}"
         expected = f"must be a share between 0 and 1, such as 0.2, or a number{limit}, to hold out"
         raise ArgumentError("test", expected, share)
