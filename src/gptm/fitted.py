@@ -172,6 +172,11 @@ class Fitted:
         return len(self.components)
 
     @property
+    def names(self) -> list[str | None]:
+        """(K,) names of the topics, None for those without."""
+        return list(self.topic_names or [None] * self.K)
+
+    @property
     def kernel(self) -> Kernel | None:
         """The kernel with its parameters as learnt."""
         return None if isinstance(self.bound, NothingBound) else self.bound.kernel

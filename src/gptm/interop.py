@@ -152,8 +152,7 @@ def topic_graph(
     shares = topic_shares(fitted.proportions)
     correlation = correlations(fitted, of).to_numpy()
     graph = networkx.Graph()
-    names = fitted.topic_names or [None] * fitted.K
-    for i, (name, words, share) in enumerate(zip(names, labels, shares, strict=True)):
+    for i, (name, words, share) in enumerate(zip(fitted.names, labels, shares, strict=True)):
         label = name or ", ".join(words)
         graph.add_node(i, label=label, share=float(share))  # GraphML takes plain numbers
     for i, j in np.argwhere(np.triu(correlation >= threshold, 1)).tolist():

@@ -47,7 +47,7 @@ def name(
             raise UsageError("gptm name expects one name for each topic.")
         given: dict[int | str, str | None] = {}
         if auto:
-            own = fitted.topic_names_ or [None] * len(fitted.components_)
+            own = fitted.fitted_.names
             labels = fitted.label_topics(corpus=corpus).topic_names_ or own
             given |= {k: labels[k] for k, old in enumerate(own) if old is None}
         given |= {k: text or None for k, (_, _, text) in zip(numbers, pairs, strict=True)}

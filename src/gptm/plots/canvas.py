@@ -100,8 +100,7 @@ def topic_labels(
         labels = [f"topic {i}" for i in range(fitted.K)]
     else:
         labels = [", ".join(own) for own in shown_words(fitted, n_words, feature_names)]
-    names = fitted.topic_names or [None] * fitted.K
-    labels = [name or label for name, label in zip(names, labels, strict=True)]
+    labels = [name or label for name, label in zip(fitted.names, labels, strict=True)]
     times = Counter(labels)
     return [f"{label} ({i})" if times[label] > 1 else label for i, label in enumerate(labels)]
 

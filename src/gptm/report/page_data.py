@@ -244,7 +244,7 @@ def _topics(model: GPTM, names: list[str], share: Array) -> list[dict[str, Any]]
     candidates = _candidates(beta, overall)
     labels = metrics.top_words(tables.shown_weights(model.fitted_), LABEL_WORDS)
     frex = metrics.top_words(metrics.frex(beta), 10)
-    given = [clean_text(name or "", 40) for name in model.topic_names_ or [None] * len(beta)]
+    given = [clean_text(name or "", 40) for name in model.fitted_.names]
     return [
         {
             "topic": topic,

@@ -203,5 +203,4 @@ def _rows(overlap: Array, threshold: float) -> list[tuple[Any, ...]]:
 def topic_labels_of(fitted: Fitted) -> list[str]:
     """The names of topics, or their most prominent words."""
     words = shown_words(fitted, _SHOWN_WORDS)
-    names = fitted.topic_names or [None] * fitted.K
-    return [name or " ".join(own) for name, own in zip(names, words, strict=True)]
+    return [name or " ".join(own) for name, own in zip(fitted.names, words, strict=True)]

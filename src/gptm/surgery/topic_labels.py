@@ -10,7 +10,7 @@ from gptm._basics.errors import ArgumentError
 from gptm.corpus import Corpus
 from gptm.corpus.phrases import Phrase, PhraseStream
 from gptm.fitted import Fitted
-from gptm.surgery.topic_edits import checked_name, names_of
+from gptm.surgery.topic_edits import checked_name
 from gptm.tables import document_table, shown_words, topic_shares, word_names
 
 Namer = Callable[[list[str], list[str]], str | None]
@@ -30,7 +30,7 @@ def names_by(
         expected = "must be a function of a list of words and a list of texts that returns a name"
         raise ArgumentError("function", expected, function)
     words = shown_words(fitted, n_words)
-    names = names_of(fitted)
+    names = fitted.names
     for topic in range(fitted.K):
         texts = typical_texts(fitted, topic, n_documents, corpus)
         name = function(words[topic], texts)
