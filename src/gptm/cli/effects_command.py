@@ -55,8 +55,7 @@ def effects(
     contrast: the term's part of the topic's logit, relative to all topics and to the average document;
     share: the topic's mean proportion in documents at this setting.
     """
-    if not 0 < level < 1:
-        raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
+    o.check_level(level)
     places, against = typed_places("--at", at), typed_places("--versus", versus)
     check_table(output, inputs=[model])
     fitted, header = load_with_header(model)

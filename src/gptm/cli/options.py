@@ -351,6 +351,12 @@ def check_named_file(option: str, path: str | None) -> None:
         raise UsageError(f"{option} expects a file; there is no file {path}.")
 
 
+def check_level(level: float) -> None:
+    """Say at once that a level of bands has no bands."""
+    if not 0 < level < 1:
+        raise UsageError(f"--level expects a probability between 0 and 1; got {level:g}.")
+
+
 def parse_frequency(option: str, text: str | None) -> int | float | None:
     """A number of documents, or a share of them."""
     if text is None:

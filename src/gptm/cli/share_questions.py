@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from gptm.cli.options import check_level
 from gptm.cli.output_files import write_table
 from gptm.cli.session import Session, UsageError
 from gptm.cli.text_tables import print_frame
@@ -79,8 +80,7 @@ class QuestionOptions:
 
     def check(self) -> None:
         """Raise an error if the options make no sense, before any work."""
-        if not 0 < self.level < 1:
-            raise UsageError(f"--level expects a probability between 0 and 1; got {self.level:g}.")
+        check_level(self.level)
         if self.marginal and (self.predict or self.versus):
             raise UsageError(
                 "--marginal shows effects, --predict and --versus show shares. Choose one."
