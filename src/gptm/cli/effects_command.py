@@ -10,6 +10,7 @@ from gptm.cli.output_files import check_table, write_table
 from gptm.cli.progress_bars import answering
 from gptm.cli.session import Session, UsageError
 from gptm.cli.text_tables import print_frame
+from gptm.cli.typed_options import check_level
 from gptm.cli.typed_settings import Term, terms, typed_places, typed_topics, typed_values
 
 _MEANING = (
@@ -55,7 +56,7 @@ def effects(
     contrast: the term's part of the topic's logit, relative to all topics and to the average document;
     share: the topic's mean proportion in documents at this setting.
     """
-    o.check_level(level)
+    check_level(level)
     places, against = typed_places("--at", at), typed_places("--versus", versus)
     check_table(output, inputs=[model])
     fitted, header = load_with_header(model)

@@ -12,6 +12,7 @@ from gptm.cli.progress_bars import counting
 from gptm.cli.read_documents import check_kernel
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
 from gptm.cli.text_tables import short, show_table
+from gptm.cli.typed_options import parse_formula, parse_numbers
 
 if TYPE_CHECKING:
     pass
@@ -79,7 +80,7 @@ def stability(
     check_picture(plot, inputs=[model, output, effects])
     check_output(checkpoint, "--checkpoint", inputs=[model])
     none = topics is not None and topics.strip().lower() == "none"
-    sizes = [] if none else None if topics is None else o.parse_numbers("--topics", topics)
+    sizes = [] if none else None if topics is None else parse_numbers("--topics", topics)
     fitted, corpus = load_with_corpus(session, model)
     from gptm.findings import stability as refit
 
@@ -155,7 +156,7 @@ def permutation_test(
         raise UsageError("give --term or --kernel, not both.")
     check_table(output, inputs=[model])
     check_output(checkpoint, "--checkpoint", inputs=[model])
-    formula = None if kernel is None else o.parse_formula(kernel)
+    formula = None if kernel is None else parse_formula(kernel)
     if kernel is not None and not hasattr(formula, "column_names"):
         raise UsageError(
             f"--kernel expects a formula such as 'categorical(party)'; got {kernel!r}."

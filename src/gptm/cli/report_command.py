@@ -11,6 +11,7 @@ from gptm.cli.model_input import load_with_documents
 from gptm.cli.output_files import check_output
 from gptm.cli.progress_bars import answering
 from gptm.cli.session import Session, UsageError
+from gptm.cli.typed_options import check_named_file
 
 
 def report(
@@ -52,7 +53,7 @@ def report(
         )
     check_output(page, inputs=[model, scores])
     check_output(data, "--data", inputs=[model, scores, page])
-    o.check_named_file("--scores", scores)
+    check_named_file("--scores", scores)
     fitted, attached = load_with_documents(model)
     fitted.set_params(n_jobs=session.jobs)
     from gptm.report import report_data

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gptm.cli.options import check_level
 from gptm.cli.output_files import write_table
 from gptm.cli.session import Session, UsageError
 from gptm.cli.text_tables import print_frame
+from gptm.cli.typed_options import check_level
 from gptm.cli.typed_settings import listed_values, typed_places, typed_topics
 
 if TYPE_CHECKING:
