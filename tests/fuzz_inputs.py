@@ -482,6 +482,18 @@ def ascii_only(text):
 def run_cases(first_seed, n, outcomes, failures=None):
     """Run `n` cases. Failures are collected by kind; without a place for them the first is made small, and raised."""
 
+    def check(case):
+        began = time.perf_counter()
+        run(case, outcomes)
+        outcomes["slow"] += time.perf_counter() - began > SLOW
+
+    with short_work():
+        try_all(cases(), check, first_seed, n, outcomes, failures)
+
+
+def try_all(strategy, check, first_seed, n, outcomes, failures):
+    """Check `n` cases of a strategy. Failures are collected by kind; without a place for them the first is raised."""
+
     @seed(first_seed)
     @settings(
         max_examples=n,
@@ -490,20 +502,17 @@ def run_cases(first_seed, n, outcomes, failures=None):
         suppress_health_check=list(HealthCheck),
         print_blob=False,
     )
-    @given(cases())
-    def check(case):
-        began = time.perf_counter()
+    @given(strategy)
+    def run_all(case):
         try:
-            run(case, outcomes)
+            check(case)
         except Exception as error:
             if failures is None:
                 raise AssertionError(ascii_only(traceback.format_exc())) from None
-            failures.setdefault(kind_of(error), []).append((first_seed, case, error))
+            failures.setdefault(kind_of(error), []).append((case, error))
         outcomes["cases"] += 1
-        outcomes["slow"] += time.perf_counter() - began > SLOW
 
-    with short_work():
-        check()
+    run_all()
 
 
 def kind_of(error):
@@ -514,7 +523,7 @@ def kind_of(error):
     return f"{type(error).__name__} {said} at {Path(ours[-1].filename).name}:{ours[-1].lineno}"
 
 
-def main(n, first_seed=0):
+def main(run_cases, n, first_seed=0):
     """Run `n` cases, `ROUND` with each seed; print the first failure of each kind, and how cases ended."""
     sys.stdout.reconfigure(errors="backslashreplace")
     outcomes: Counter = Counter()
@@ -523,7 +532,7 @@ def main(n, first_seed=0):
         before = set(failures)
         run_cases(number, min(ROUND, n), outcomes, failures)
         for kind in set(failures) - before:
-            _, case, error = failures[kind][0]
+            case, error = failures[kind][0]
             print(f"\n{kind}\n{case}")
             traceback.print_exception(error, limit=-12, file=sys.stdout)
         print(f"seed {number}: {dict(outcomes)}", flush=True)
@@ -533,4 +542,4 @@ def main(n, first_seed=0):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:] or [50_000])))
+    sys.exit(main(run_cases, *map(int, sys.argv[1:] or [50_000])))

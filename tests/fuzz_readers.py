@@ -10,21 +10,18 @@ import json
 import sys
 import tempfile
 import time
-import traceback
 import warnings
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
 from scipy.io import mmwrite
 from scipy.sparse import csr_matrix, save_npz
 
 import gptm.files as files
-from fuzz_inputs import ROUND, ascii_only, check_helpful, kind_of, require
+from fuzz_inputs import check_helpful, main, require, try_all
 from gptm.corpus.words import Words
 from gptm.files.formats import find_format
 
@@ -189,49 +186,17 @@ def read(name, content, outcomes, strict):
 def run_cases(first_seed, n, outcomes, failures=None):
     """Damage `n` files. Failures are collected by kind; without a place for them the first is raised."""
 
-    @seed(first_seed)
-    @settings(
-        max_examples=n,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=False,
-    )
-    @given(broken_files(), st.booleans())
-    def check(file, strict):
+    def check(case):
+        file, strict = case
         began = time.perf_counter()
-        try:
-            read(*file, outcomes, strict)
-            require(time.perf_counter() - began < SLOW, "too slow")
-        except Exception as error:
-            if failures is None:
-                raise AssertionError(ascii_only(traceback.format_exc())) from None
-            failures.setdefault(kind_of(error), []).append((file, error))
-        outcomes["files"] += 1
+        read(*file, outcomes, strict)
+        require(time.perf_counter() - began < SLOW, "too slow")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
-        check()
-
-
-def main(n, first_seed=0):
-    """Damage `n` files, `ROUND` with each seed; print the first failure of each kind, and how files ended."""
-    sys.stdout.reconfigure(errors="backslashreplace")
-    outcomes: Counter = Counter()
-    failures: dict = {}
-    for number in range(first_seed, first_seed + -(-n // ROUND)):
-        before = set(failures)
-        run_cases(number, min(ROUND, n), outcomes, failures)
-        for kind in set(failures) - before:
-            file, error = failures[kind][0]
-            print(f"\n{kind}\n{file}")
-            traceback.print_exception(error, limit=-8, file=sys.stdout)
-        print(f"seed {number}: {dict(outcomes)}", flush=True)
-    for kind, times in failures.items():
-        print(f"{len(times)} times: {kind}")
-    return 1 if failures else 0
+        try_all(st.tuples(broken_files(), st.booleans()), check, first_seed, n, outcomes, failures)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:] or [10_000])))
+    sys.exit(main(run_cases, *map(int, sys.argv[1:] or [10_000])))

@@ -127,7 +127,7 @@ def test_several_files_and_a_given_vocabulary(tmp_path):
 
 def test_cells_and_columns_that_turn_up_late_are_noted(tmp_path, monkeypatch):
     monkeypatch.setattr("gptm.files.texts_to_blocks.DECIDING", 2)
-    monkeypatch.setattr("gptm.files.reader._CHUNK_ROWS", 2)
+    monkeypatch.setattr("gptm.files.row_chunks._CHUNK_ROWS", 2)
     lines = [{"body": "green tea leaf", "stars": 3}] * 4 + [
         {"body": "black tea cup", "stars": "many", "new": 1}
     ]

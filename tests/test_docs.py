@@ -1,9 +1,12 @@
 """The README and the docs: their examples run as written, their links lead somewhere, their lines are short."""
 
 import ast
+import io
 import re
 import shlex
+from functools import cache
 from pathlib import Path
+from tokenize import NAME, tokenize
 
 import numpy as np
 import pandas as pd
@@ -57,6 +60,29 @@ def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), flags=re.M | re.S)
 
 
+def section(page, title):
+    """The text below a heading, up to the next one."""
+    return re.split(r"^#+ ", page.read_text("utf-8").partition(f" {title}\n")[2], flags=re.M)[0]
+
+
+def defined(path):
+    """Names of functions, classes, methods and constants of a module."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+@cache
+def names_in_source():
+    """Names in the code of the package, and those of its modules; not what docstrings and comments say."""
+    paths = list((ROOT / "src" / "gptm").rglob("*.py"))
+    read = (io.BytesIO(path.read_bytes()).readline for path in paths)
+    tokens = (token for readline in read for token in tokenize(readline))
+    return {path.stem for path in paths} | {token.string for token in tokens if token.type == NAME}
+
+
 def anchors(page):
     """What links to a page's headings are called."""
     titles = re.findall(r"^#+ (.*)", page.read_text("utf-8"), flags=re.M)
@@ -108,6 +134,29 @@ def test_links_lead_somewhere(page):
         aim = page.parent / path if path else page
         assert aim.exists(), target
         assert not anchor or anchor in anchors(aim), target
+
+
+def test_the_functions_of_a_fit_are_where_contributing_says():
+    text = section(ROOT / "CONTRIBUTING.md", "How a fit works, from file to report")
+    source = ROOT / "src" / "gptm"
+    rows = re.findall(r"^\| `(\w+)` \| `([\w/]+\.py)` \|", text, flags=re.M)
+    assert len(rows) == 12
+    for name, file in [*rows, *re.findall(r"`(\w+)` in\s`([\w/]+\.py)`", text)]:
+        assert name in set(defined(source / file)), (name, file)
+    named = set(re.findall(r"`([A-Za-z_]\w*)(?:\.\w+)?`", text))
+    assert named - names_in_source() == set()
+
+
+ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "gptm").glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_first_page_of_a_room_names_what_is_there(room):
+    folder = ROOT / "src" / "gptm" / room
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
+    assert set(re.findall(r"`([A-Za-z_]\w*)`", text)) - names_in_source() == set()
+    first = set(re.findall(r"`(\w+)`", text.partition("Begin with")[2].partition(".")[0]))
+    assert first - {path.stem for path in folder.rglob("*.py")} == set()
 
 
 # What is run

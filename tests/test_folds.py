@@ -10,14 +10,8 @@ from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, StratifiedGrou
 
 import gptm
 from gptm import CTM, Corpus
-from gptm.selection.folds import read_data
-from gptm.selection.ordered_folds import (
-    make_folds,
-    make_split,
-    read_groups,
-    time_folds,
-    time_split,
-)
+from gptm.selection.data import read_data, read_groups
+from gptm.selection.folds import make_folds, make_split, time_folds, time_split
 
 N = 30
 

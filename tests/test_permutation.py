@@ -17,7 +17,7 @@ from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm._basics.progress import Progress
 from gptm.findings.association import associations, quadratic_forms, standardised, structures_of
-from gptm.findings.permutation import p_values
+from gptm.findings.permutation_result import p_values
 from gptm.findings.shuffles import Shuffles
 from gptm.kernels import Documents
 

@@ -53,6 +53,12 @@ class Told(GPTM):
 
     terms_ = list(GRIDS)  # noqa: RUF012
 
+    @property
+    def kernel_(self):
+        return sum(
+            k.Linear(*(["links"] if term == "links" else GRIDS[term])) for term in self.terms_
+        )
+
     def effects(self, term=None, topic=None, *, at=None, versus=None, level=0.9, n_points=50):
         axes = [pd.DataFrame({name: values}) for name, values in GRIDS[term].items()]
         grid = axes[0]
@@ -213,24 +219,24 @@ def test_components_are_drawn_by_the_search_itself():
 
 def test_topics_are_named_by_their_words(ctm):
     expected = [", ".join(words) for words in ctm.topic_words(3)]
-    assert topic_labels(ctm) == expected
-    assert topic_labels(ctm, 1) == [words[0] for words in ctm.topic_words(1)]
+    assert topic_labels(ctm.fitted_) == expected
+    assert topic_labels(ctm.fitted_, 1) == [words[0] for words in ctm.topic_words(1)]
 
 
 def test_topics_without_words_have_numbers():
     nameless = fitted(CTM(3), X)
-    assert topic_labels(nameless) == ["topic 0", "topic 1", "topic 2"]
-    assert topic_labels(nameless, 2, WORDS) == [
+    assert topic_labels(nameless.fitted_) == ["topic 0", "topic 1", "topic 2"]
+    assert topic_labels(nameless.fitted_, 2, WORDS) == [
         ", ".join(w) for w in nameless.topic_words(2, feature_names=WORDS)
     ]
     with pytest.raises(ValueError, match="expected 24, got 2"):
-        topic_labels(nameless, 2, ["a", "b"])
+        topic_labels(nameless.fitted_, 2, ["a", "b"])
 
 
 def test_topics_with_the_same_words_can_be_told_apart():
     model = fitted(CTM(3))
     model.components_[2] = model.components_[0]
-    first, _, third = topic_labels(model)
+    first, _, third = topic_labels(model.fitted_)
     assert (first[-4:], third[-4:]) == (" (0)", " (2)")
 
 
@@ -260,7 +266,7 @@ def test_curves_and_bands_are_those_of_the_table(told):
         assert_allclose(
             [heights.min(), heights.max()], [rows["share_low"].min(), rows["share_high"].max()]
         )
-    labels = topic_labels(told)
+    labels = topic_labels(told.fitted_)
     assert texts(ax) == [labels[2], labels[0]]
     assert (ax.get_xlabel(), ax.get_ylim()[0]) == ("age", 0.0)
 
@@ -270,7 +276,7 @@ def test_topics_that_move_most_are_chosen(told):
     table = told.effects("shop")
     moves = table.groupby("topic")["contrast"].agg(np.ptp)
     chosen = legend(plots.plot_effects(told, "shop"))
-    assert set(chosen) == {topic_labels(told)[i] for i in moves.nlargest(3).index}
+    assert set(chosen) == {topic_labels(told.fitted_)[i] for i in moves.nlargest(3).index}
 
 
 def test_more_topics_than_colours_differ_in_their_lines(told):
@@ -335,7 +341,7 @@ def test_dots_are_sorted_and_have_the_bars_of_the_table(told):
     assert_allclose(dots.get_xdata().astype(float), rows["contrast"])
     ends = [(segment[0, 0], segment[1, 0]) for segment in bars.get_segments()]
     assert_allclose(ends, rows[["contrast_low", "contrast_high"]])
-    assert ax.get_title("left") == topic_labels(told)[3]
+    assert ax.get_title("left") == topic_labels(told.fitted_)[3]
 
 
 def test_of_many_categories_the_ones_at_the_ends_are_shown(told, monkeypatch):
@@ -468,7 +474,7 @@ def test_variance_overall_is_that_of_the_table(told):
 
 def test_variance_by_topic_adds_up_to_one(told):
     ax = plots.plot_variance_explained(told, [3, 1])
-    labels = topic_labels(told)
+    labels = topic_labels(told.fitted_)
     assert [label.get_text() for label in ax.get_yticklabels()] == [labels[1], labels[3]]
     assert legend(ax) == [*GRIDS, "unexplained"]
     last = [bar.get_x() + bar.get_width() for bar in ax.patches[-2:]]
@@ -558,7 +564,7 @@ def test_documents_are_those_of_the_kernel_where_there_is_one(told):
 
 
 def test_documents_by_their_largest_topic(ctm):
-    labels = np.array(topic_labels(ctm, 2))
+    labels = np.array(topic_labels(ctm.fitted_, 2))
     expected = sorted(set(labels[ctm.doc_topics_.argmax(1)]))
     assert legend(plots.plot_documents(ctm)) == expected
 

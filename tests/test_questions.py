@@ -611,7 +611,7 @@ def test_documents_without_a_date_are_left_out_and_counted(model, frame):
 def test_wrong_dates(model, frame):
     with pytest.raises(ValueError, match="one date for each of the 90 training documents; got 3"):
         gptm.topics_over_time(model, frame["date"].head(3))
-    with pytest.raises(ValueError, match="must hold numbers or dates"):
+    with pytest.raises(ValueError, match=r"dates must be dates, .* got values such as 'right'"):
         gptm.topics_over_time(model, frame["party"])
     with pytest.raises(ValueError, match=r"bins must be one of 'day', .* got 'decade'"):
         gptm.topics_over_time(model, frame["date"], bins="decade")

@@ -264,7 +264,7 @@ def test_named_topics_take_free_places_and_are_shown():
     table = model.topics()
     assert table.columns[0] == "name"
     assert table["name"].tolist() == ["", "north", "south", "", ""]
-    labels = topic_labels(model)
+    labels = topic_labels(model.fitted_)
     assert labels[1:3] == ["north", "south"]
     assert labels[0] == ", ".join(model.topic_words(3)[0])
 

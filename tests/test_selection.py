@@ -3,6 +3,7 @@
 import os
 import signal
 import warnings
+from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -27,9 +28,9 @@ from gptm import kernels as k
 from gptm.corpus.kinds import kinds_of
 from gptm.metrics import mean_log_likelihood, split_tokens
 from gptm.selection import Comparison, ComponentSearch
+from gptm.selection.data import read_data
 from gptm.selection.fold_fits import make_tasks
-from gptm.selection.folds import read_data
-from gptm.selection.ordered_folds import make_folds
+from gptm.selection.folds import make_folds
 
 N = 36
 SCORES = ["perplexity_50", "perplexity_20", "perplexity_5"]
@@ -681,13 +682,15 @@ def test_progress_is_told_where_asked_for(capsys):
 
 def test_results_print_as_tables():
     X, frame = drifting_documents()
-    text = repr(gptm.cross_validate(timed(), X, metadata=frame, cv=2))
-    first, *table = text.splitlines()
-    assert first.startswith("2-fold cross-validation of GPTM(")
-    assert "kernel=RBF('t', length_scale=5.0)" in first
+    found = gptm.cross_validate(timed(), X, metadata=frame, cv=2)
+    title = wrap(found.title, 100)
+    assert title[0].startswith("2-fold cross-validation of GPTM(")
+    assert "kernel=RBF('t', length_scale=5.0)" in found.title
+    assert repr(found).splitlines()[: len(title)] == title
+    table = repr(found).splitlines()[len(title) :]
     assert table[0].split() == [name for name in COLUMNS if name != "bound"]
     assert [line.split()[0] for line in table[2:]] == ["0", "1", "mean", "std"]
-    assert max(map(len, table)) <= 100
+    assert max(map(len, [*title, *table])) <= 100
     found = gptm.compare({"a<b": quick(), "c": timed()}, X, metadata=frame, cv=2)
     assert repr(found).splitlines()[-1].startswith("lowest perplexity_50: ")
     named = gptm.compare(
@@ -869,7 +872,7 @@ def test_a_search_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_scores_of_other_work_are_not_taken(tmp_path):
-    from gptm.selection.folds import read_data
+    from gptm.selection.data import read_data
     from gptm.selection.score_store import key_of
 
     X = np.random.default_rng(0).poisson(1.0, (40, 12))

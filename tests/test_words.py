@@ -14,7 +14,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from gptm import Corpus
 from gptm.corpus.stop_words import LANGUAGES, guess_language
 from gptm.corpus.token_pattern import expanded
-from gptm.corpus.words import Counting, Removed, Words, WordsReport
+from gptm.corpus.words import Counting, Words
+from gptm.corpus.words_report import Removed, WordsReport
 
 TEXTS = [
     "The green tea is a tea of the morning.",

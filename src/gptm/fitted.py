@@ -79,9 +79,8 @@ class Past(NamedTuple):
     logits: Array  # (C, K) sums of their logits, each relative to the mean of a document's topics
     spread: Array  # (C, K) sums of the variances of these
     squares: Array  # (K, K) sum of products of logits over all documents
-    cells: (
-        pd.DataFrame | None
-    )  # (C rows) values of the kernel's columns; None without a kernel, where C is 1
+    # (C rows) values of the kernel's columns; None without a kernel, where C is 1
+    cells: pd.DataFrame | None
 
     @property
     def n(self) -> float:
@@ -95,9 +94,8 @@ class Stream(NamedTuple):
     updates: int  # so far, the start included
     documents: int  # seen so far
     tokens: int
-    started: (
-        int  # documents that the topics were found in; 0 where they stay, as users have seen them
-    )
+    # Documents that the topics were found in; 0 where they stay, as users have seen them.
+    started: int
     draws: float  # that the topics are means of
     tau: float  # the topics' common prior: total pseudo-count,
     base: Array  # (V,) shares of words, and
@@ -131,9 +129,7 @@ class Fitted:
     trace: Array  # one value for each iteration
     reason: Reason  # why it ended
     draws: Draws | None = None  # snapshots, for error bars
-    watched: dict[str, Array] | None = (
-        None  # (chains, draws, ...) quantities that diagnostics look at
-    )
+    watched: dict[str, Array] | None = None  # (chains, draws, ...) what diagnostics look at
     diagnostics: pd.DataFrame | None = None  # effective draws and R-hat of them
     topic_draws: TopicDraws | None = None  # until `doc_topics` is computed
 
@@ -174,6 +170,11 @@ class Fitted:
     @property
     def K(self) -> int:
         return len(self.components)
+
+    @property
+    def names(self) -> list[str | None]:
+        """(K,) names of the topics, None for those without."""
+        return list(self.topic_names or [None] * self.K)
 
     @property
     def kernel(self) -> Kernel | None:

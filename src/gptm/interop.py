@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 from scipy.spatial.distance import pdist, squareform
 
+from gptm._basics.sparse_arrays import column_sums, row_sums
 from gptm._basics.validation import check_choice, check_number
 from gptm.fitted import Fitted
 from gptm.tables import (
@@ -98,7 +99,7 @@ def to_pyldavis(
 ) -> Any:
     """The model prepared for pyLDAvis, an interactive map of topics and their words."""
     pyldavis = _optional("pyLDAvis", "to_pyldavis")
-    lengths = np.asarray(counts.sum(1)).ravel()
+    lengths = row_sums(counts)
     if lengths.shape != fitted.lengths.shape or not np.allclose(lengths, fitted.lengths):
         raise ValueError(
             f"to_pyldavis needs the training documents, {len(fitted.lengths)} with "
@@ -118,7 +119,7 @@ def to_pyldavis(
         fitted.proportions,
         lengths,
         [str(name) for name in word_names(fitted, feature_names)[possible]],
-        np.asarray(counts.sum(0)).ravel()[possible],
+        column_sums(counts)[possible],
         **{"sort_topics": False, "n_jobs": 1, "mds": _plane} | options,
     )
 
@@ -151,8 +152,7 @@ def topic_graph(
     shares = topic_shares(fitted.proportions)
     correlation = correlations(fitted, of).to_numpy()
     graph = networkx.Graph()
-    names = fitted.topic_names or [None] * fitted.K
-    for i, (name, words, share) in enumerate(zip(names, labels, shares, strict=True)):
+    for i, (name, words, share) in enumerate(zip(fitted.names, labels, shares, strict=True)):
         label = name or ", ".join(words)
         graph.add_node(i, label=label, share=float(share))  # GraphML takes plain numbers
     for i, j in np.argwhere(np.triu(correlation >= threshold, 1)).tolist():

@@ -9,7 +9,7 @@ import pandas as pd
 from gptm import metrics
 from gptm._basics.errors import ArgumentError
 from gptm._basics.types import Array
-from gptm._basics.validation import check_choice, check_number
+from gptm._basics.validation import check_choice, check_number, is_whole
 from gptm.corpus import Corpus
 from gptm.fitted import Fitted
 from gptm.views.shown_table import ShownTable
@@ -57,10 +57,9 @@ def topic_numbers(fitted: Fitted, topics: Any) -> list[int]:
         raise ArgumentError("topic", expected, topics)
     numbers = []
     for topic in wanted:
-        whole = isinstance(topic, int | np.integer) and not isinstance(topic, bool)
         if isinstance(topic, str) and topic in names:
             numbers.append(names.index(topic))
-        elif whole and 0 <= topic < fitted.K:
+        elif is_whole(topic) and 0 <= topic < fitted.K:
             numbers.append(int(topic))
         else:
             expected = f"must be a number from 0 to {fitted.K - 1}{called}"

@@ -90,9 +90,8 @@ class Pieces:
         print(f"[gptm] {self.what}: {done / self.unit:,.0f}{of}, {seconds:.1f} s", flush=True)
 
 
-Tell = Callable[
-    [int, int | None], Any
-]  # called with how much is done, and how much there is in all
+# Called with how much is done, and how much there is in all.
+Tell = Callable[[int, int | None], Any]
 _told: ContextVar[Tell | None] = ContextVar("told", default=None)
 
 

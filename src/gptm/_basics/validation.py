@@ -1,7 +1,7 @@
 """Checks of what users pass in. Each message says what was expected, what arrived, what to do."""
 
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,11 @@ POSITIVE = f"a positive number from {SMALLEST:g} to {LARGEST:g}"
 def is_real(value: Any) -> bool:
     """Whether a value is a number, Python's or numpy's; truth values are none."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, Python's or numpy's; truth values are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
 def is_positive(value: Any) -> bool:
@@ -93,8 +98,7 @@ def check_truth(name: str, value: Any) -> None:
 
 def check_n_jobs(n_jobs: Any) -> None:
     """A number of threads as in scikit-learn: None, or an integer that is not 0."""
-    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (whole and n_jobs != 0):
+    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0):
         raise ArgumentError(
             "n_jobs", "must be None, a number of threads, or -1 for all processors", n_jobs
         )

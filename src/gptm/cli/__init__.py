@@ -2,6 +2,10 @@
 
 Data go to standard output, all talk to standard error. Nothing heavy is imported before a command runs, so that help
 and completion answer at once.
+
+`app` lists the commands, which are functions of a `Session`, in one file per kind. `options` has the groups of options.
+`model_input` and `read_documents` are what commands read, `output_files` and `text_tables` what they write. Begin with
+`reading_commands`.
 """
 
 import sys

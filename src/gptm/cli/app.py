@@ -4,6 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from gptm.cli import effects_command as effects
 from gptm.cli import estimate_command as estimate
 from gptm.cli import findings_commands as findings
 from gptm.cli import fit_command as fit
+from gptm.cli import intrusion_commands as coders
 from gptm.cli import model_commands as ask
 from gptm.cli import reading_commands as reading
 from gptm.cli import report_command as report
@@ -27,7 +29,7 @@ from gptm.cli import update_command as going_on
 from gptm.cli import words_command as stop_lists
 from gptm.cli.session import Session, run
 
-_EVERYWHERE = "Options of all commands"
+_everywhere = partial(typer.Option, rich_help_panel="Options of all commands")
 
 
 def _checked_jobs(jobs: int | None) -> int | None:
@@ -38,41 +40,35 @@ def _checked_jobs(jobs: int | None) -> int | None:
 
 Seed = Annotated[
     int | None,
-    typer.Option(
+    _everywhere(
         "--seed",
         min=0,
         max=2**32 - 1,
         help="The same seed gives the same result.",
         show_default="0",
-        rich_help_panel=_EVERYWHERE,
     ),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
+    _everywhere(
         "--jobs",
         "-j",
         callback=_checked_jobs,
         help="Number of threads; -1 means all cores. Results do not depend on it.",
         show_default="all cores",
-        rich_help_panel=_EVERYWHERE,
     ),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option(
-        "--quiet", "-q", help="Print only errors, warnings and data.", rich_help_panel=_EVERYWHERE
-    ),
+    _everywhere("--quiet", "-q", help="Print only errors, warnings and data."),
 ]
 Json = Annotated[
     bool,
-    typer.Option("--json", help="Print data as JSON.", rich_help_panel=_EVERYWHERE),
+    _everywhere("--json", help="Print data as JSON."),
 ]
 Debug = Annotated[
     bool,
-    typer.Option(
-        "--debug", help="Show the full traceback of an error.", rich_help_panel=_EVERYWHERE
-    ),
+    _everywhere("--debug", help="Show the full traceback of an error."),
 ]
 _GLOBAL = {"seed": Seed, "jobs": Jobs, "quiet": Quiet, "json": Json, "debug": Debug}
 
@@ -174,8 +170,8 @@ _add("stability", findings.stability)
 _add("permutation-test", findings.permutation_test)
 _add("residuals", findings.residuals)
 _add("align", findings.align)
-_add("intrusion", findings.intrusion)
-_add("score-intrusion", findings.score_intrusion)
+_add("intrusion", coders.intrusion)
+_add("score-intrusion", coders.score_intrusion)
 _add("report", report.report)
 _add("info", ask.info)
 _add("words", stop_lists.words)

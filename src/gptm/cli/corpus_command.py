@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.argument_options import in_options
 from gptm.cli.output_files import check_folder
 from gptm.cli.progress_bars import bar
-from gptm.cli.read_documents import check_file, tell_problems
+from gptm.cli.read_documents import check_file, chosen_words, tell_problems
 from gptm.cli.session import Session, UsageError
 
 
@@ -49,12 +48,8 @@ def corpus(
             "--metadata cannot be joined while blocks are written; put its columns into FILE, one row per document."
         )
     from gptm import files
-    from gptm.corpus.words import Words
 
-    try:
-        chosen = Words(**words)
-    except ValueError as error:
-        raise UsageError(in_options(error)) from None
+    chosen = chosen_words(**words)
     with bar(session, "reading") as update:
         result = files.read_to_blocks(
             file,

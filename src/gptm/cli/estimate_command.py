@@ -5,9 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gptm.cli import options as o
+from gptm.cli.model_input import (
+    check_one_standard_input,
+    load_with_documents,
+    load_with_header,
+)
 from gptm.cli.output_files import check_table
 from gptm.cli.progress_bars import answering
-from gptm.cli.read_documents import check_file, model_file, tell_problems
+from gptm.cli.read_documents import check_file, tell_problems
 from gptm.cli.read_new_documents import read_new
 from gptm.cli.session import Session, UsageError
 from gptm.cli.share_questions import Formula, QuestionOptions
@@ -40,8 +45,7 @@ def estimate(
     question.check()
     if new and file is None:
         raise UsageError("--new expects a FILE with the new documents.")
-    if model == "-" and file == "-":
-        raise UsageError("only one of MODEL and FILE can come from standard input.")
+    check_one_standard_input(model, file)
     check_table(output, inputs=[model, file, *file_options.files()])
     if file is not None:
         check_file(file)
@@ -61,18 +65,14 @@ def _documents(
     session: Session, model: str, file: str | None, file_options: o.FileOptions
 ) -> tuple["GPTM", Any]:
     """The model, and the documents to ask about."""
-    with model_file(model) as path:
-        from gptm.model import load
-        from gptm.storage import load_attached, read_header
-
-        fitted, header = load(path), read_header(path)
-        corpus = load_attached(path).corpus if file is None else None
     if file is None:
-        if corpus is None:
+        fitted, attached = load_with_documents(model)
+        if attached.corpus is None:
             raise UsageError(
                 "the model's file has no documents, so name the FILE with the training documents."
             )
-        return fitted, corpus
+        return fitted, attached.corpus
+    fitted, header = load_with_header(model)
     reading = read_new(session, fitted, header, file, file_options.settings())
     tell_problems(session, reading)
     return fitted, reading.corpus

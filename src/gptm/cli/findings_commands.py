@@ -1,22 +1,22 @@
-"""Whether findings survive: `gptm stability`, `permutation-test`, `residuals`, `align`, and sheets for human coders."""
+"""Whether findings survive: `gptm stability`, `permutation-test`, `residuals`, `align`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
+from gptm.cli.model_input import load_model, load_with_corpus
 from gptm.cli.output_files import check_output, check_picture, check_table, write_table
-from gptm.cli.progress_bars import bar, counting
-from gptm.cli.read_documents import check_file, check_kernel, model_file
+from gptm.cli.progress_bars import counting
+from gptm.cli.read_documents import check_kernel
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+from gptm.cli.text_tables import short, show_table
+from gptm.cli.typed_options import parse_formula, parse_numbers
 
 if TYPE_CHECKING:
-    from gptm.corpus import Corpus
-    from gptm.model import GPTM
+    pass
 
-_TEXTS = ("words", "topic_a", "topic_b", "status", "clearest effect")  # columns, left-aligned
 Checkpoint = Annotated[
     str | None,
     typer.Option(
@@ -37,25 +37,6 @@ Groups = Annotated[
         help="Column of groups, such as author, that are drawn or moved as a whole.",
     ),
 ]
-
-
-def _load(session: Session, model: str) -> tuple["GPTM", "Corpus"]:
-    """A model and its documents; an error if its file has none."""
-    with model_file(model) as path:
-        from gptm.model import load
-        from gptm.storage import load_attached
-
-        fitted, attached = load(path).set_params(n_jobs=session.jobs), load_attached(path)
-    if attached.corpus is None:
-        raise ValueError(
-            f"{model} was saved without its documents, which this needs. Fit it again without --no-corpus."
-        )
-    corpus = attached.corpus
-    if attached.texts is not None and corpus.texts is None:
-        import numpy as np
-
-        corpus.texts = np.asarray(list(attached.texts), dtype=object)
-    return fitted, corpus
 
 
 def _refits_of(model: str) -> str | None:
@@ -99,8 +80,8 @@ def stability(
     check_picture(plot, inputs=[model, output, effects])
     check_output(checkpoint, "--checkpoint", inputs=[model])
     none = topics is not None and topics.strip().lower() == "none"
-    sizes = [] if none else None if topics is None else o.parse_numbers("--topics", topics)
-    fitted, corpus = _load(session, model)
+    sizes = [] if none else None if topics is None else parse_numbers("--topics", topics)
+    fitted, corpus = load_with_corpus(session, model)
     from gptm.findings import stability as refit
 
     n_sizes = 2 if sizes is None else len(sizes)
@@ -124,7 +105,7 @@ def stability(
         found.plot().figure.savefig(plot)
         session.say(f"wrote the picture to {plot}")
     session.say(f"{found.title}\n")
-    _show(session, found.table.reset_index(), found.printed().reset_index(), output)
+    show_table(session, found.table.reset_index(), output, text=found.printed().reset_index())
     session.say(f"\n{found.conclusion}")
     return OK if found.complete else INTERRUPTED
 
@@ -175,12 +156,12 @@ def permutation_test(
         raise UsageError("give --term or --kernel, not both.")
     check_table(output, inputs=[model])
     check_output(checkpoint, "--checkpoint", inputs=[model])
-    formula = None if kernel is None else o.parse_formula(kernel)
+    formula = None if kernel is None else parse_formula(kernel)
     if kernel is not None and not hasattr(formula, "column_names"):
         raise UsageError(
             f"--kernel expects a formula such as 'categorical(party)'; got {kernel!r}."
         )
-    fitted, corpus = _load(session, model)
+    fitted, corpus = load_with_corpus(session, model)
     check_kernel(formula, corpus.metadata)
     from gptm.findings import permutation_test as test
 
@@ -199,9 +180,8 @@ def permutation_test(
             verbose=True,
             checkpoint=(checkpoint or _refits_of(model)) if refit else None,
         )
-    text = found.table.astype(object).where(found.table.notna(), "").map(_short)
     data = {"term": found.term, "p_value": found.p_value, "statistic": found.statistic}
-    _show(session, found.table, text, output, data | {"topics": found.table})
+    show_table(session, found.table, output, data=data | {"topics": found.table})
     session.say("\n" + "\n".join(filter(None, [found.title, found.note, found.conclusion])))
     return OK if found.complete else INTERRUPTED
 
@@ -226,7 +206,7 @@ def residuals(
     """Are there too few topics? Test whether words vary more than the model says (residual dispersion)."""
     check_table(output, inputs=[model])
     check_output(checkpoint, "--checkpoint", inputs=[model])
-    fitted, corpus = _load(session, model)
+    fitted, corpus = load_with_corpus(session, model)
     from gptm.findings import check_residuals
 
     with counting(session, "fitting" if simulations else "residuals", simulations or None):
@@ -246,9 +226,9 @@ def residuals(
         "p_value": found.p_value,
         "p_simulated": found.p_simulated,
         "simulated": found.simulated,
-        "words": found.words.head(words),
     }
-    _show(session, found.words, found.words.head(words).map(_short), output, data)
+    shown = found.words.head(words)
+    show_table(session, found.words, output, text=shown.map(short), data=data | {"words": shown})
     session.say("\n" + "\n".join(repr(found).splitlines()[: 2 if simulations else 1]))
     return OK if not found.note else INTERRUPTED
 
@@ -264,99 +244,9 @@ def align(
     check_table(output, inputs=[model, other])
     if model == other == "-":
         raise UsageError("only one of the two models can come from standard input.")
-    with model_file(model) as path, model_file(other) as second:
-        from gptm.model import load
-        from gptm.selection import align as match
+    first, second = load_model(model), load_model(other)
+    from gptm.selection import align as match
 
-        found = match(load(path), load(second), threshold=threshold)
-    text = found.table.astype(object).where(found.table.notna(), "").map(_short)
-    _show(session, found.table, text, output)
+    found = match(first, second, threshold=threshold)
+    show_table(session, found.table, output)
     session.say(f"\n{str(found).splitlines()[0]}")
-
-
-def intrusion(
-    session: Session,
-    model: o.Model,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV file for the coders.")
-    ] = "intrusion.csv",
-    key: Annotated[
-        str | None,
-        typer.Option(help="CSV file for the answers.", show_default="next to it, with -key"),
-    ] = None,
-    of: Annotated[
-        Literal["words", "documents"], typer.Option(help="What coders look at.")
-    ] = "words",
-    size: Annotated[
-        int | None,
-        typer.Option(min=2, help="Words or documents of the topic.", show_default="5 or 3"),
-    ] = None,
-    questions: Annotated[int, typer.Option(min=1, help="Questions per topic.")] = 1,
-) -> None:
-    """Do topics make sense to people? Write a sheet on which coders mark the word or document that does not belong."""
-    answers = key or str(Path(output).with_name(f"{Path(output).stem}-key{Path(output).suffix}"))
-    check_output(output, inputs=[model])
-    check_output(answers, "--key", inputs=[model, output])
-    with bar(session, "reading"):
-        if of == "documents":
-            fitted, corpus = _load(session, model)
-        else:
-            with model_file(model) as path:
-                from gptm.model import load
-
-                fitted = load(path)
-    from gptm.findings import document_intrusion, word_intrusion
-
-    common: dict[str, Any] = {"questions": questions, "random_state": session.seed}
-    if of == "documents":
-        found = document_intrusion(fitted, corpus, n_documents=size or 3, **common)
-    else:
-        found = word_intrusion(fitted, n_words=size or 5, **common)
-    found.save(output, answers)
-    data = {"output": output, "key": answers, "questions": len(found.sheet)}
-    session.answer(data, lambda: None)
-    session.say(f"wrote {len(found.sheet)} questions to {output} and the answers to {answers}")
-
-
-def score_intrusion(
-    session: Session,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The file of answers.")],
-    sheets: Annotated[
-        list[str], typer.Argument(metavar="SHEET...", help="Filled sheets, one for each coder.")
-    ],
-    output: o.Output = None,
-) -> None:
-    """Score the sheets of 'gptm intrusion' that coders filled in."""
-    check_table(output, inputs=[key, *sheets])
-    for file in (key, *sheets):
-        check_file(file)
-    from gptm.findings import score_intrusion as score
-
-    found = score(sheets, key)
-    data = {
-        "precision": found.precision,
-        "low": found.low,
-        "high": found.high,
-        "chance": found.chance,
-        "p_value": found.p_value,
-        "agreement": found.agreement,
-        "missing": found.missing,
-        "topics": found.table.reset_index(),
-    }
-    table = found.table.reset_index()
-    _show(session, table, table.map(_short), output, data)
-    session.say("\n" + "\n".join([found.title, *found.notes]))
-
-
-def _short(cell: Any) -> str:
-    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
-
-
-def _show(session: Session, table: Any, text: Any, output: str | None, data: Any = None) -> None:
-    """A table to a file, or to standard output."""
-    if write_table(session, table, output):
-        return
-    names = [str(name) for name in text]
-    numbers = [name for name in names if name not in _TEXTS]
-    rows = text.astype(str).to_numpy().tolist()
-    session.answer(table if data is None else data, lambda: print_table(rows, names, numbers))

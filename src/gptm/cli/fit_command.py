@@ -3,6 +3,7 @@
 import shlex
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
     from gptm.model import GPTM
 
-_KEEPING, _WORK, _CLUSTER = "Model file", "Checkpoint", "Several machines"
+# Options by the part of the help that they are shown in.
+_keeping = partial(typer.Option, rich_help_panel="Model file")
+_work = partial(typer.Option, rich_help_panel="Checkpoint")
+_cluster_option = partial(typer.Option, rich_help_panel="Several machines")
 
 
 def fit(
@@ -44,61 +48,44 @@ def fit(
     topics: o.Topics = 20,
     no_text: Annotated[
         bool,
-        typer.Option(
-            "--no-text", help="Do not store texts in the model's file.", rich_help_panel=_KEEPING
-        ),
+        _keeping("--no-text", help="Do not store texts in the model's file."),
     ] = False,
     text_length: Annotated[
         int,
-        typer.Option(
-            min=1,
-            help="Number of characters of each text to store, for the report.",
-            rich_help_panel=_KEEPING,
-        ),
+        _keeping(min=1, help="Number of characters of each text to store, for the report."),
     ] = 5000,
     no_corpus: Annotated[
         bool,
-        typer.Option(
+        _keeping(
             "--no-corpus",
             help="Store nothing about single documents that the model can do without.",
-            rich_help_panel=_KEEPING,
         ),
     ] = False,
     overwrite: Annotated[
         bool,
-        typer.Option(
-            "--overwrite",
-            help="Let the model replace a file that is not a model.",
-            rich_help_panel=_KEEPING,
-        ),
+        _keeping("--overwrite", help="Let the model replace a file that is not a model."),
     ] = False,
     checkpoint: Annotated[
         str | None,
-        typer.Option(
+        _work(
             help="File that stores the progress of the fit. After a crash, the same command continues from there.",
             show_default="OUTPUT.checkpoint",
-            rich_help_panel=_WORK,
         ),
     ] = None,
     no_checkpoint: Annotated[
         bool,
-        typer.Option("--no-checkpoint", help="Do not write a checkpoint.", rich_help_panel=_WORK),
+        _work("--no-checkpoint", help="Do not write a checkpoint."),
     ] = False,
     restart: Annotated[
         bool,
-        typer.Option(
-            "--restart",
-            help="Ignore an existing checkpoint and start again.",
-            rich_help_panel=_WORK,
-        ),
+        _work("--restart", help="Ignore an existing checkpoint and start again."),
     ] = False,
     scheduler: Annotated[
         str | None,
-        typer.Option(
+        _cluster_option(
             metavar="ADDRESS",
             help="For a corpus on disk: address of a dask scheduler whose workers do the fit, for example "
             "tcp://host:8786.",
-            rich_help_panel=_CLUSTER,
         ),
     ] = None,
 ) -> int:

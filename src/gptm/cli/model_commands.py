@@ -6,8 +6,8 @@ import typer
 
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
+from gptm.cli.model_input import load_model, model_file
 from gptm.cli.output_files import check_table, write_table
-from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session, UsageError
 from gptm.cli.text_tables import readable, topic_rows
 
@@ -29,14 +29,11 @@ def topics(
     if by not in ("words", "probable", "frex", "lift", "score"):
         raise UsageError(f"--by expects words, probable, frex, lift or score; got {by!r}.")
     check_table(output, inputs=[model])
-    with model_file(model) as path:
-        from gptm.model import load
-
-        table = load(path).set_params(n_jobs=session.jobs).topics(words)
-    if write_table(session, table.rename_axis("topic").reset_index(), output):
+    table = load_model(model).set_params(n_jobs=session.jobs).topics(words)
+    data = table.rename_axis("topic").reset_index()
+    if write_table(session, data, output):
         return
     rows = topic_rows(table.assign(words=table[by]))
-    data = table.rename_axis("topic").reset_index()
     session.answer(data, lambda: print_table(rows, ("topic", "share", by), ("topic", "share")))
 
 
@@ -48,7 +45,7 @@ def info(session: Session, model: o.Model) -> None:
 
         header, fitted, attached = read_header(path), load(path), load_attached(path)
     corpus = attached.corpus
-    kernel = getattr(fitted, "kernel_", None)
+    kernel = fitted.kernel_
     facts = {
         "model": type(fitted).__name__,
         "topics": len(fitted.components_),

@@ -3,13 +3,15 @@
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gptm._basics.printed_table import print_table
-from gptm.cli.session import Session
+from gptm.cli.output_files import check_output
+from gptm.cli.session import Session, UsageError
 from gptm.cli.text_tables import topic_rows
 
 if TYPE_CHECKING:
@@ -24,6 +26,13 @@ NewModel = Annotated[
         show_default=False,
     ),
 ]
+
+
+def check_new_model(session: Session, target: str, inputs: Sequence[str | None] = ()) -> None:
+    """Say at once that a changed model cannot be written there."""
+    check_output(target, inputs=inputs, is_model=True)
+    if target == "-" and (session.json or sys.stdout.isatty()):
+        raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
 
 
 def attachments(

@@ -1,17 +1,22 @@
-"""Options that several commands take, in groups, and how their texts are read."""
+"""Options that several commands take, in groups."""
 
-import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
 
-from gptm.cli.session import UsageError
+from gptm.cli.typed_options import (
+    check_named_file,
+    parse_columns,
+    parse_formula,
+    parse_frequency,
+    parse_ngrams,
+    parse_seed_words,
+)
 from gptm.corpus.cleaning import PARTS
-from gptm.corpus.stop_words import composed
 
 # As gptm.files knows them.
 KINDS = ("text", "id", "date", "number", "category", "links", "vector", "list", "note", "ignore")
@@ -50,7 +55,10 @@ def complete_format(incomplete: str) -> list[str]:
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
-_READING, _WORDS, _MODEL = "Reading the file", "Words", "Model"
+# Options by the part of the help that they are shown in.
+_reading = partial(typer.Option, rich_help_panel="Reading the file")
+_words = partial(typer.Option, rich_help_panel="Words")
+_model = partial(typer.Option, rich_help_panel="Model")
 
 File = Annotated[
     str,
@@ -68,9 +76,7 @@ Output = Annotated[
     str | None,
     typer.Option("--output", "-o", help="File to write; '-' is standard output."),
 ]
-Topics = Annotated[
-    int, typer.Option("--topics", "-t", min=1, help="Number of topics.", rich_help_panel=_MODEL)
-]
+Topics = Annotated[int, _model("--topics", "-t", min=1, help="Number of topics.")]
 
 
 @dataclass(frozen=True)
@@ -79,63 +85,52 @@ class FileOptions:
 
     text: Annotated[
         str | None,
-        typer.Option(
-            help="Column with the text. Several columns are joined, for example title,body.",
-            rich_help_panel=_READING,
-        ),
+        _reading(help="Column with the text. Several columns are joined, for example title,body."),
     ] = None
     id: Annotated[
         str | None,
-        typer.Option(help="Column with the ids of the documents.", rich_help_panel=_READING),
+        _reading(help="Column with the ids of the documents."),
     ] = None
     column: Annotated[
         list[str] | None,
-        typer.Option(
+        _reading(
             "--column",
             "--kinds",
             metavar="NAME=KIND",
             help="Kind of a column, if the guess is wrong, for example year=category. Repeat it for more columns. "
             f"Kinds: {', '.join(KINDS)}.",
             autocompletion=complete_column,
-            rich_help_panel=_READING,
         ),
     ] = None
     format: Annotated[
         str | None,
-        typer.Option(
+        _reading(
             help=f"Format of the file, if its name does not show it: {', '.join(FORMATS)}.",
             autocompletion=complete_format,
-            rich_help_panel=_READING,
         ),
     ] = None
     vocabulary: Annotated[
         str | None,
-        typer.Option(
-            help="For a file of counts: a file with its words, one per line.",
-            rich_help_panel=_READING,
-        ),
+        _reading(help="For a file of counts: a file with its words, one per line."),
     ] = None
     metadata: Annotated[
         str | None,
-        typer.Option(
+        _reading(
             metavar="FILE",
             help="Table with more columns. It is joined by id if both files have ids, otherwise row by row.",
-            rich_help_panel=_READING,
         ),
     ] = None
     encoding: Annotated[
         str,
-        typer.Option(
-            help="Character encoding of the file. 'auto' means UTF-8, and recognises UTF-16 and cp1252.",
-            rich_help_panel=_READING,
+        _reading(
+            help="Character encoding of the file. 'auto' means UTF-8, and recognises UTF-16 and cp1252."
         ),
     ] = "auto"
     strict: Annotated[
         bool,
-        typer.Option(
+        _reading(
             "--strict",
             help="Stop if there are broken lines, invalid characters, empty texts or repeated ids, and list them all.",
-            rich_help_panel=_READING,
         ),
     ] = False
 
@@ -166,72 +161,62 @@ class WordOptions:
 
     stop_words: Annotated[
         str,
-        typer.Option(
+        _words(
             metavar="LANGUAGE|FILE|WORDS|none",
             help="Words to leave out: a language, a file with one word per line, words separated by commas, several of "
             "these joined by + (english+mine.txt), or none. 'auto' detects the language; +amp,rt adds words to it.",
-            rich_help_panel=_WORDS,
         ),
     ] = "auto"
     min_df: Annotated[
         str | None,
-        typer.Option(
+        _words(
             metavar="NUMBER",
             help="Leave out words in fewer documents than this: a number (5) or a fraction of all (0.01).",
-            rich_help_panel=_WORDS,
         ),
     ] = None
     max_df: Annotated[
         str | None,
-        typer.Option(
+        _words(
             metavar="NUMBER",
             help="Leave out words in more documents than this: a number (500) or a fraction of all (0.5).",
-            rich_help_panel=_WORDS,
         ),
     ] = None
     ngrams: Annotated[
         str,
-        typer.Option(
-            metavar="N|M-N",
-            help="Count all sequences of up to N neighbouring words, or of M to N.",
-            rich_help_panel=_WORDS,
+        _words(
+            metavar="N|M-N", help="Count all sequences of up to N neighbouring words, or of M to N."
         ),
     ] = "1"
     keep: Annotated[
         str | None,
-        typer.Option(
+        _words(
             metavar="PARTS",
             help="Parts of texts to keep, which are taken out by default; separate them by commas: "
             f"{', '.join(PARTS)}, or all.",
-            rich_help_panel=_WORDS,
         ),
     ] = None
     phrases: Annotated[
         bool,
-        typer.Option(
-            "--phrases",
-            help="Find phrases, such as 'united states', and count each as one word.",
-            rich_help_panel=_WORDS,
+        _words(
+            "--phrases", help="Find phrases, such as 'united states', and count each as one word."
         ),
     ] = False
     word_forms: Annotated[
         str | None,
-        typer.Option(
+        _words(
             metavar="FORMS",
             help="Count words by their lemmas or by their stems, for example lemmas or stems:german.",
-            rich_help_panel=_WORDS,
         ),
     ] = None
     segmenter: Annotated[
         Literal["jieba", "janome"] | None,
-        typer.Option(
-            help="Find the words where there are no spaces between them: jieba for Chinese, janome for Japanese.",
-            rich_help_panel=_WORDS,
+        _words(
+            help="Find the words where there are no spaces between them: jieba for Chinese, janome for Japanese."
         ),
     ] = None
     token_pattern: Annotated[
         str | None,
-        typer.Option(help="Regular expression that matches one word.", rich_help_panel=_WORDS),
+        _words(help="Regular expression that matches one word."),
     ] = None
 
     def settings(self) -> dict[str, Any]:
@@ -261,7 +246,7 @@ class ModelOptions:
 
     kernel: Annotated[
         str,
-        typer.Option(
+        _model(
             "--kernel",
             "-k",
             metavar="FORMULA",
@@ -270,70 +255,57 @@ class ModelOptions:
             autocompletion=complete_kernel,
             callback=show_kernels,
             is_eager=True,
-            rich_help_panel=_MODEL,
         ),
     ] = "auto"
     max_iter: Annotated[
         int | None,
-        typer.Option(
+        _model(
             min=1,
             help="Maximum number of sweeps of the sampler, or of iterations of EM. Default: 200 to 2,000 sweeps (more "
             "if there are fewer words), or 200 iterations.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
     chains: Annotated[
         int,
-        typer.Option(
-            min=1, help="Number of chains of the sampler, run side by side.", rich_help_panel=_MODEL
-        ),
+        _model(min=1, help="Number of chains of the sampler, run side by side."),
     ] = 1
     tol: Annotated[
         float,
-        typer.Option(
-            min=0.0,
-            help="Stop EM when the bound rises by less than this fraction of its value.",
-            rich_help_panel=_MODEL,
+        _model(
+            min=0.0, help="Stop EM when the bound rises by less than this fraction of its value."
         ),
     ] = 3e-4
     init: Annotated[
         Literal["gibbs", "spectral", "random"],
-        typer.Option(
-            help="Where the fit starts: short LDA runs, anchor words, or random documents.",
-            rich_help_panel=_MODEL,
-        ),
+        _model(help="Where the fit starts: short LDA runs, anchor words, or random documents."),
     ] = "gibbs"
     coregionalization: Annotated[
         Literal["free", "shared", "identity"],
-        typer.Option(
+        _model(
             help="How the kernel acts across topics: by a learnt matrix, in proportion to the topic covariance, or "
-            "equally on all topics.",
-            rich_help_panel=_MODEL,
+            "equally on all topics."
         ),
     ] = "free"
     seed_words: Annotated[
         list[str] | None,
-        typer.Option(
+        _model(
             metavar="TOPIC=WORDS",
             help="Words that a topic starts with, for example war=army,navy or 0=tax,budget. Repeat it for more "
             "topics.",
-            rich_help_panel=_MODEL,
         ),
     ] = None
     inference: Annotated[
         Literal["sampling", "variational", "map"],
-        typer.Option(
-            help="How to fit: sample from the posterior, approximate it by EM (faster), or as in the paper.",
-            rich_help_panel=_MODEL,
+        _model(
+            help="How to fit: sample from the posterior, approximate it by EM (faster), or as in the paper."
         ),
     ] = "sampling"
 
     memory: Annotated[
         str | None,
-        typer.Option(
+        _model(
             help="For a corpus on disk: how much memory the fit may take, for example 4GB.",
             show_default="half of the machine's memory",
-            rich_help_panel=_MODEL,
         ),
     ] = None
 
@@ -375,81 +347,3 @@ def as_given(*groups: Any) -> str:
                 several = value if isinstance(value, list) else [value]
                 typed += [f"{option} {shlex.quote(str(part))}" for part in several]
     return " ".join(typed)
-
-
-def check_named_file(option: str, path: str | None) -> None:
-    """Say which option names a file that is not there."""
-    if path not in (None, "-") and not Path(str(path)).exists():
-        raise UsageError(f"{option} expects a file; there is no file {path}.")
-
-
-def parse_frequency(option: str, text: str | None) -> int | float | None:
-    """A number of documents, or a share of them."""
-    if text is None:
-        return None
-    try:
-        return int(text) if text.isdecimal() else float(text)
-    except ValueError:
-        raise UsageError(
-            f"{option} expects a number of documents (5) or a share of them (0.01); got {text!r}."
-        ) from None
-
-
-def parse_ngrams(text: str) -> tuple[int, int]:
-    """Smallest and largest number of words in a phrase."""
-    least, mark, most = text.replace(",", "-").partition("-")
-    if not (least.isdecimal() and (most.isdecimal() or not mark)):
-        raise UsageError(
-            f"--ngrams expects a number, for example 2, or a range, for example 1-3; got {text!r}."
-        )
-    return (int(least), int(most)) if mark else (1, int(least))
-
-
-def parse_columns(given: list[str] | None) -> dict[str, str] | None:
-    """Kinds of columns by name, from year=category,date=date and the like."""
-    kinds: dict[str, str] = {}
-    # A comma before no other NAME= belongs to the format of a date.
-    for part in (part for text in given or [] for part in re.split(r",(?=[^,]*=)", text)):
-        name, mark, kind = part.rpartition("=")
-        if not (mark and name and kind):
-            raise UsageError(
-                f"--column expects NAME=KIND, for example year=category; got {part!r}."
-            )
-        kinds[name.strip()] = kind.strip()
-    return kinds or None
-
-
-def parse_numbers(option: str, text: str, kind: type = int) -> list[Any]:
-    """Numbers between commas."""
-    try:
-        numbers = [kind(part) for part in text.split(",")]
-    except ValueError:
-        raise UsageError(f"{option} expects numbers, for example 5,10,20; got {text!r}.") from None
-    return numbers
-
-
-def parse_seed_words(given: list[str] | None) -> dict[int | str, list[str]] | None:
-    """Words by topic, a number or a name."""
-    seeds: dict[int | str, list[str]] = {}
-    for text in given or []:
-        topic, _, words = (part.strip() for part in text.partition("="))
-        listed = [composed(word.strip()) for word in words.split(",") if word.strip()]
-        if not (topic and listed):
-            raise UsageError(
-                f"--seed-words expects TOPIC=WORDS, for example war=army,navy; got {text!r}."
-            )
-        seeds.setdefault(int(topic) if topic.isdecimal() else topic, []).extend(listed)
-    return seeds or None
-
-
-def parse_formula(text: str) -> Any:
-    """What a model takes as its kernel."""
-    word = text.strip().lower()
-    if word in ("auto", "auto+", "none"):
-        return None if word == "none" else word
-    from gptm.kernels.formula import parse_kernel
-
-    try:
-        return parse_kernel(text)
-    except ValueError as error:
-        raise UsageError(f"--kernel: {error}") from None

@@ -1,15 +1,15 @@
 """Read documents as the options of the command line say, and report problems with them."""
 
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gptm.cli.argument_options import in_options, lines_in_options
 from gptm.cli.progress_bars import bar
 from gptm.cli.session import Session, UsageError
+
+if TYPE_CHECKING:
+    from gptm.corpus.words import Words
 
 
 def read_training(
@@ -24,21 +24,27 @@ def read_training(
     check_file(file)
     from gptm import files
     from gptm.corpus.block_corpus import is_block_folder
-    from gptm.corpus.words import Words
 
     if is_block_folder(file):
         result = open_blocks(file, settings, words)
         check_kernel(kernel, result.corpus.kinds)
         return result
-    try:
-        chosen = Words(**words)
-    except ValueError as error:
-        raise UsageError(in_options(error)) from None
+    chosen = chosen_words(**words)
     with bar(session, "reading") as update:
         result = files.read(file, words=chosen, keep_texts=keep_texts, progress=update, **settings)
     tell_problems(session, result)
     check_kernel(kernel, result.corpus.metadata)
     return result
+
+
+def chosen_words(**settings: Any) -> "Words":
+    """How texts become words; a mistake in the options for that is one in the call of the command."""
+    from gptm.corpus.words import Words
+
+    try:
+        return Words(**settings)
+    except ValueError as error:
+        raise UsageError(in_options(error)) from None
 
 
 def open_blocks(folder: str, settings: dict[str, Any], words: dict[str, Any] | None) -> Any:
@@ -103,16 +109,3 @@ def tell_problems(session: Session, result: Any, but: Sequence[str] = ()) -> Non
     for problem in result.problems:
         if problem.kind not in but:
             session.warn(problem)
-
-
-@contextmanager
-def model_file(model: str) -> Iterator[str]:
-    """A path to a model; standard input is put into a file first."""
-    if model != "-":
-        check_file(model)
-        yield model
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "standard input"
-        path.write_bytes(sys.stdin.buffer.read())
-        yield str(path)

@@ -20,7 +20,7 @@ def read_new(
     from gptm import files
     from gptm.corpus.words import Words
 
-    vocabulary = getattr(fitted, "feature_names_in_", None)
+    vocabulary = fitted.fitted_.vocabulary
     if vocabulary is None:
         raise ValueError(
             "this model has no vocabulary, so it cannot read new texts. Fit it to a corpus with a vocabulary."
@@ -43,7 +43,7 @@ def read_new(
 
 def _kinds(fitted: "GPTM", trained: dict[str, Any], given: dict[str, str] | None) -> dict[str, str]:
     """Kinds of the columns that matter now: those that the kernel reads, and the ids."""
-    kernel = getattr(fitted, "kernel_", None)
+    kernel = fitted.kernel_
     matter = {*(() if kernel is None else kernel.column_names()), trained.get("id")}
     trained_kinds = trained.get("kinds") or {}
     return {name: kind for name, kind in trained_kinds.items() if name in matter} | (given or {})

@@ -9,10 +9,10 @@ import typer
 from gptm._basics.printed_table import print_table
 from gptm._basics.terminal import printable
 from gptm.cli import options as o
+from gptm.cli.model_input import load_model, load_with_documents
 from gptm.cli.output_files import check_picture, check_table, write_table
-from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session
-from gptm.cli.topic_arguments import typed_topics
+from gptm.cli.typed_settings import typed_topics
 
 if TYPE_CHECKING:
     from gptm.corpus import Corpus
@@ -36,11 +36,9 @@ def documents(
 ) -> None:
     """Show the most typical documents of each topic, if the model's file has their texts."""
     check_table(output, inputs=[model])
-    with model_file(model) as path:
-        from gptm.model import load
-        from gptm.storage import load_attached
-
-        fitted, corpus = load(path).set_params(n_jobs=session.jobs), load_attached(path).corpus
+    fitted, attached = load_with_documents(model)
+    fitted.set_params(n_jobs=session.jobs)
+    corpus = attached.corpus
     if corpus is None or corpus.texts is None:
         session.warn(f"{model} has no texts: fit it without --no-text and --no-corpus to see them.")
     numbers = typed_topics(fitted, topic) if topic else list(range(len(fitted.components_)))
@@ -86,10 +84,7 @@ def tree(
     """Which topics are alike? List the steps in which 'gptm reduce' would merge the most similar ones."""
     check_table(output, inputs=[model])
     check_picture(plot, inputs=[model, output])
-    with model_file(model) as path:
-        from gptm.model import load
-
-        fitted = load(path).set_params(n_jobs=session.jobs)
+    fitted = load_model(model).set_params(n_jobs=session.jobs)
     table = fitted.topic_hierarchy(words).reset_index()
     for side in ("left", "right"):
         table[side] = [", ".join(map(str, topics)) for topics in table[side]]

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from gptm.cli import options as o
+from gptm.cli.model_input import load_with_documents
 from gptm.cli.output_files import check_output
 from gptm.cli.progress_bars import answering
-from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session, UsageError
+from gptm.cli.typed_options import check_named_file
 
 
 def report(
@@ -52,12 +53,8 @@ def report(
         )
     check_output(page, inputs=[model, scores])
     check_output(data, "--data", inputs=[model, scores, page])
-    o.check_named_file("--scores", scores)
-    with model_file(model) as path:
-        from gptm.model import load
-        from gptm.storage import load_attached
-
-        fitted, attached = load(path), load_attached(path)
+    check_named_file("--scores", scores)
+    fitted, attached = load_with_documents(model)
     fitted.set_params(n_jobs=session.jobs)
     from gptm.report import report_data
     from gptm.report.page import render_page, write_data, write_report

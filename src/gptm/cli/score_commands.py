@@ -11,6 +11,7 @@ from gptm.cli.output_files import check_output, check_table, write_table
 from gptm.cli.progress_bars import counting
 from gptm.cli.read_documents import read_training
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
+from gptm.cli.typed_options import parse_numbers
 
 _NOTHING_TO_COMPARE = (
     "There is no side information to compare with the words alone; for scores of the words alone, run 'gptm search "
@@ -147,7 +148,7 @@ def search(
     word_options: o.WordOptions,
 ) -> int:
     """How many topics? Compare the cross-validated perplexity of held-out words for several numbers."""
-    sizes = o.parse_numbers("--topics", topics)
+    sizes = parse_numbers("--topics", topics)
     if min(sizes) < 1:
         raise UsageError(f"--topics expects numbers of at least 1; got {topics!r}.")
     share, *more_shares = _shares(observed)
@@ -178,7 +179,7 @@ def search(
 
 
 def _shares(text: str) -> list[float]:
-    shares = [percentage / 100 for percentage in o.parse_numbers("--observed", text, float)]
+    shares = [percentage / 100 for percentage in parse_numbers("--observed", text, float)]
     if not all(0 < share < 1 for share in shares):
         raise UsageError(f"--observed expects percentages between 0 and 100; got {text!r}.")
     return shares
@@ -188,9 +189,8 @@ def _conclude(session: Session, result: Any, output: str | None) -> int:
     """Print the scores; after Ctrl-C those of the folds done so far."""
     table = result.table.reset_index()
     if not write_table(session, table, output):
-        text, conclusion = result._printed()
-        text = text.reset_index()
+        text = result.printed().reset_index()
         names = [str(name) for name in text]
         session.answer(table, lambda: print_table(text.to_numpy().tolist(), names, names[1:]))
-        session.say(f"\n{conclusion}")
+        session.say(f"\n{result.conclusion}")
     return OK if result.complete else INTERRUPTED

@@ -1,20 +1,22 @@
 """What `gptm estimate` and `gptm split-sample` have in common: which shares or effects to show, and their table."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gptm.cli.effects_command import listed_values, print_frame, typed_places
 from gptm.cli.output_files import write_table
 from gptm.cli.session import Session, UsageError
-from gptm.cli.topic_arguments import typed_topics
+from gptm.cli.text_tables import print_frame
+from gptm.cli.typed_options import check_level
+from gptm.cli.typed_settings import listed_values, typed_places, typed_topics
 
 if TYPE_CHECKING:
     from gptm.effects.estimated_effects import EstimatedEffects
     from gptm.model import GPTM
 
-_SETTINGS = "Shares at settings"
+_settings_option = partial(typer.Option, rich_help_panel="Shares at settings")
 Formula = Annotated[
     str,
     typer.Option(
@@ -55,39 +57,30 @@ class QuestionOptions:
     ] = False
     predict: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Show shares along this column. Repeat it to cross columns.",
-            rich_help_panel=_SETTINGS,
+        _settings_option(
+            metavar="COLUMN", help="Show shares along this column. Repeat it to cross columns."
         ),
     ] = None
     at: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUES",
-            help="Show shares at these values, for example party=Whig.",
-            rich_help_panel=_SETTINGS,
+        _settings_option(
+            metavar="COLUMN=VALUES", help="Show shares at these values, for example party=Whig."
         ),
     ] = None
     versus: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUE",
-            help="Show differences from this value, for example party=Whig.",
-            rich_help_panel=_SETTINGS,
+        _settings_option(
+            metavar="COLUMN=VALUE", help="Show differences from this value, for example party=Whig."
         ),
     ] = None
     points: Annotated[
         int,
-        typer.Option(
-            min=1, help="Number of points along a number or date.", rich_help_panel=_SETTINGS
-        ),
+        _settings_option(min=1, help="Number of points along a number or date."),
     ] = 10
 
     def check(self) -> None:
         """Raise an error if the options make no sense, before any work."""
-        if not 0 < self.level < 1:
-            raise UsageError(f"--level expects a probability between 0 and 1; got {self.level:g}.")
+        check_level(self.level)
         if self.marginal and (self.predict or self.versus):
             raise UsageError(
                 "--marginal shows effects, --predict and --versus show shares. Choose one."

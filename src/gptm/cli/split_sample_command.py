@@ -1,6 +1,7 @@
 """`gptm split-sample`: topics from one part of the documents, effects of a treatment on the other part."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from gptm.questions.split_sample import SplitSampleEffects
 
-_KEEPING = "Saving the two parts"
+_keeping = partial(typer.Option, rich_help_panel="Saving the two parts")
 
 
 def split_sample(
@@ -38,18 +39,15 @@ def split_sample(
     output: o.Output = None,
     save_model: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="File for the model, which is fitted to the rest of the documents.",
-            rich_help_panel=_KEEPING,
+        _keeping(
+            metavar="FILE", help="File for the model, which is fitted to the rest of the documents."
         ),
     ] = None,
     save_test: Annotated[
         str | None,
-        typer.Option(
+        _keeping(
             metavar="FILE",
             help="File for a table of the documents that effects are measured on, with their texts.",
-            rich_help_panel=_KEEPING,
         ),
     ] = None,
     word_options: o.WordOptions,

@@ -1,18 +1,16 @@
 """Changes to the topics of a model's file: `gptm name`, `merge`, `drop`, `reorder`, `reduce`, `split`, `restore`."""
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.model_output import NewModel, tell_changed, write_model
-from gptm.cli.output_files import check_output
+from gptm.cli.model_input import load_with_documents
+from gptm.cli.model_output import NewModel, check_new_model, tell_changed, write_model
 from gptm.cli.progress_bars import bar, fitting
-from gptm.cli.read_documents import model_file
 from gptm.cli.session import Session, UsageError
-from gptm.cli.topic_arguments import typed_topic, typed_topics
+from gptm.cli.typed_settings import typed_topic, typed_topics
 
 if TYPE_CHECKING:
     from gptm.corpus import Corpus
@@ -49,7 +47,7 @@ def name(
             raise UsageError("gptm name expects one name for each topic.")
         given: dict[int | str, str | None] = {}
         if auto:
-            own = fitted.topic_names_ or [None] * len(fitted.components_)
+            own = fitted.fitted_.names
             labels = fitted.label_topics(corpus=corpus).topic_names_ or own
             given |= {k: labels[k] for k, old in enumerate(own) if old is None}
         given |= {k: text or None for k, (_, _, text) in zip(numbers, pairs, strict=True)}
@@ -152,14 +150,8 @@ def _change(session: Session, model: str, output: str | None, change: Change) ->
     """Write a changed model, with the documents that came along, and show its topics."""
     session.arguments |= _OWN
     target = output or model
-    check_output(target, is_model=True)
-    if target == "-" and (session.json or sys.stdout.isatty()):
-        raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
-    with model_file(model) as path:
-        from gptm.model import load
-        from gptm.storage import load_attached
-
-        fitted, attached = load(path), load_attached(path)
+    check_new_model(session, target)
+    fitted, attached = load_with_documents(model)
     jobs = fitted.n_jobs
     fitted.set_params(n_jobs=session.jobs)
     changed = change(fitted, attached.corpus).set_params(n_jobs=jobs)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gptm.cli import options as o
+from gptm.cli.model_input import check_one_standard_input, load_with_header
 from gptm.cli.output_files import check_table, write_table
 from gptm.cli.progress_bars import bar
-from gptm.cli.read_documents import check_file, model_file, open_blocks, tell_problems
+from gptm.cli.read_documents import check_file, open_blocks, tell_problems
 from gptm.cli.read_new_documents import read_new
-from gptm.cli.session import Session, UsageError
+from gptm.cli.session import Session
 
 if TYPE_CHECKING:
     from gptm.model import GPTM
@@ -38,15 +39,10 @@ def transform(
     ] = None,
 ) -> None:
     """Predict the topic proportions of new documents from their text and metadata, one row per document."""
-    if model == "-" and file == "-":
-        raise UsageError("only one of MODEL and FILE can come from standard input.")
+    check_one_standard_input(model, file)
     check_table(output, to, inputs=[model, file, *file_options.files()])
     check_file(file)
-    with model_file(model) as path:
-        from gptm.model import load
-        from gptm.storage import read_header
-
-        fitted, header = load(path), read_header(path)
+    fitted, header = load_with_header(model)
     from gptm.corpus.block_corpus import is_block_folder
 
     if is_block_folder(file):
@@ -122,7 +118,7 @@ def _say_unknown(session: Session, report: Any) -> None:
 
 def _warn_unseen(session: Session, fitted: "GPTM", metadata: Any) -> None:
     """Warn about levels of a category that no training document has."""
-    if getattr(fitted, "kernel_", None) is None or metadata is None:
+    if fitted.kernel_ is None or metadata is None:
         return
     from gptm.effects.column_values import unseen_levels
 

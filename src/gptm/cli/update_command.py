@@ -1,17 +1,16 @@
 """`gptm update`: a model goes on learning from more documents."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gptm.cli import options as o
-from gptm.cli.model_output import NewModel, tell_changed, write_model
-from gptm.cli.output_files import check_output
+from gptm.cli.model_input import check_one_standard_input, model_file
+from gptm.cli.model_output import NewModel, check_new_model, tell_changed, write_model
 from gptm.cli.progress_bars import bar, fitting
-from gptm.cli.read_documents import check_file, model_file, tell_problems
+from gptm.cli.read_documents import check_file, tell_problems
 from gptm.cli.read_new_documents import read_new
-from gptm.cli.session import Session, UsageError
+from gptm.cli.session import Session
 
 if TYPE_CHECKING:
     from gptm.corpus import Corpus
@@ -44,12 +43,9 @@ def update(
     output: NewModel = None,
 ) -> None:
     """Update a model with more documents. New words, levels and links join it."""
-    if model == "-" and file == "-":
-        raise UsageError("only one of MODEL and FILE can come from standard input.")
+    check_one_standard_input(model, file)
     target = output or model
-    check_output(target, inputs=[file, *file_options.files()], is_model=True)
-    if target == "-" and (session.json or sys.stdout.isatty()):
-        raise UsageError("a model goes to a file or a pipe: give --output, without --json for '-'.")
+    check_new_model(session, target, inputs=[file, *file_options.files()])
     check_file(file)
     with model_file(model) as path:
         from gptm.model import load

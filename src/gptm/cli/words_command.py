@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gptm._basics.terminal import printable
-from gptm.cli.argument_options import in_options
+from gptm.cli.read_documents import chosen_words
 from gptm.cli.session import Session, UsageError
 
 
@@ -22,12 +22,7 @@ def words(
     ],
 ) -> None:
     """Print the words that --stop-words leaves out, one per line."""
-    from gptm.corpus.words import Words
-
-    try:
-        chosen = Words(stop_words=stop_words)
-    except ValueError as error:
-        raise UsageError(in_options(error)) from None
+    chosen = chosen_words(stop_words=stop_words)
     if chosen.has_open_language:
         raise UsageError(
             f"--stop-words expects the name of a language here, for example english; got {stop_words!r}, and there "

@@ -1,4 +1,9 @@
-"""Documents: counts of words, their vocabulary, metadata and ids, whichever way they came in."""
+"""Documents: counts of words, their vocabulary, metadata and ids, whichever way they came in.
+
+`Corpus` has them in memory, `BlockCorpus` on disk. `words` says how texts become counts. `kinds` decides what columns
+of metadata hold, `typed_columns` gives them these types, and `metadata` reads them into numbers for kernels. A
+`ProblemLog` keeps what was wrong. Begin with `corpus`, then `words` and `kinds`.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,9 @@
-"""The manifest of a corpus on disk: which blocks there are, and what their documents have in common."""
+"""The manifest of a corpus on disk: which blocks there are, what their documents have in common, and no paths."""
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,13 @@ import numpy as np
 
 from gptm._basics.errors import InputError
 from gptm._basics.plain_json import parse_json
-from gptm.corpus.manifest_checks import check_manifest
+from gptm.corpus.saved_words import (
+    check_saved_words,
+    check_value,
+    is_text,
+    is_text_by_text,
+    or_none,
+)
 
 MANIFEST, VOCABULARY, FORMAT = "corpus.json", "vocabulary.json", 1
 
@@ -58,13 +65,50 @@ class Manifest:
                 raise InputError(
                     f"{path} is of form {form!r}, and this version of gptm reads form {FORMAT}. Write the corpus again."
                 )
-            check_manifest(fields)
+            _check_manifest(fields)
             fields["blocks"] = tuple(BlockEntry(**entry) for entry in fields["blocks"])
             return cls(**fields)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, InputError):
                 raise
             raise damaged(path, str(error)) from None
+
+
+def _check_manifest(fields: Mapping[str, Any]) -> None:
+    """An error unless the entries of a manifest are of the kinds that are written."""
+    blocks = fields["blocks"]
+    check_value("blocks", blocks, lambda value: isinstance(value, list), "a list of blocks")
+    for entry in blocks:
+        for name, (fits, expected) in _BLOCK.items():
+            check_value(name, entry[name], fits, expected)
+        # Each document has two offsets of four bytes, so that a manifest cannot ask for much memory.
+        most = entry["bytes"] // 8
+        check_value("documents", entry["documents"], _is_whole(most), f"{most} at most")
+    for name, (fits, expected) in _MANIFEST.items():
+        check_value(name, fields[name], fits, expected)
+    if fields["words"] is not None:
+        check_saved_words(fields["words"])
+
+
+def _is_whole(most: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and 0 <= value <= most
+
+
+# A name and no path: a folder from a stranger must not lead to files elsewhere.
+_FILE = re.compile(r"block-\d{6,9}\.arrow")
+_BLOCK: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "file": (lambda value: is_text(value) and bool(_FILE.fullmatch(value)), "block-NNNNNN.arrow"),
+    "documents": (_is_whole(2**31), "a number of documents"),
+    "tokens": (_is_whole(2**63), "a number of tokens"),
+    "bytes": (_is_whole(2**63), "a number of bytes"),
+    "crc32": (_is_whole(2**32), "a checksum"),
+}
+_MANIFEST: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "kinds": (is_text_by_text, "kinds by column"),
+    "vocabulary": (or_none(is_text), "a hash, or nothing"),
+    "n_words": (_is_whole(2**31 - 1), "a number of words"),
+    "version": (is_text, "a version"),
+}
 
 
 def vocabulary_digest(vocabulary: np.ndarray | None) -> str | None:

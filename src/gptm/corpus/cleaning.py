@@ -116,9 +116,7 @@ class Cleaner:
             if "emails" in away:
                 text = self._without("emails", _EMAIL, text)
         if "numbers" in away and (n := len(_DIGITS.findall(text))):
-            self.removed["numbers"] += (
-                n  # they are left to the pattern of words, which has no digits
-            )
+            self.removed["numbers"] += n  # the pattern of words, without digits, leaves them out
         return text
 
     def _without(self, part: str, pattern: re.Pattern[str], text: str) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
+from gptm._basics.sparse_arrays import column_sums, row_sums
 from gptm.corpus.cells import is_missing
 from gptm.corpus.kinds import kinds_of
 from gptm.corpus.words_report import WordsReport
@@ -32,10 +33,10 @@ class HasDocuments(Protocol):
 def corpus_html(corpus: HasDocuments) -> str:
     """Sizes, frequent words, what was left out, and a table of the columns of the metadata."""
     n, V = corpus.counts.shape
-    lengths = np.asarray(corpus.counts.sum(1)).ravel()
+    lengths = row_sums(corpus.counts)
     facts = [("tokens", f"{lengths.sum():,.0f}; {_median(lengths)} in the median document")]
     if corpus.vocabulary is not None and V:
-        totals = np.asarray(corpus.counts.sum(0)).ravel()
+        totals = column_sums(corpus.counts)
         frequent = np.argsort(-totals, kind="stable")[:_N_WORDS]
         facts.append(("frequent words", ", ".join(str(corpus.vocabulary[w]) for w in frequent)))
     if (n_empty := int((lengths == 0).sum())) > 0:

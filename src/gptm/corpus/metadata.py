@@ -49,9 +49,7 @@ def as_frame(metadata: Any, n_documents: int) -> pd.DataFrame | None:
             for k, v in columns.items()
         }
         frame = _framed(columns) if columns else pd.DataFrame(index=range(n_documents))
-    elif hasattr(metadata, "to_dict") and hasattr(
-        metadata, "columns"
-    ):  # polars, without needing it
+    elif hasattr(metadata, "to_dict") and hasattr(metadata, "columns"):  # polars, not imported
         frame = pd.DataFrame(metadata.to_dict(as_series=False))
         frame.attrs[RENUMBERED] = True
     else:

@@ -129,9 +129,7 @@ class ProblemLog:
         self.strict = strict
         self.unit = unit  # what a place is: a line, a row, a file, a column
         self.name = name
-        self.names: Sequence[
-            str
-        ] = ()  # of the places, where they have names: the files of a folder
+        self.names: Sequence[str] = ()  # of the places that have some: the files of a folder
         self._encodings: dict[str, bool] = {}  # and whether letters beyond ASCII show them
         self._entries: dict[str, _Entry] = {}
 

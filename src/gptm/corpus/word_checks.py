@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from gptm._basics.errors import Argument, ArgumentError, Message, Value
-from gptm.corpus.words_report import is_whole
+from gptm._basics.validation import is_whole
 
 
 def check_frequency(name: str, value: Any) -> None:

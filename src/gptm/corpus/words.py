@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gptm._basics.errors import Argument, ArgumentError, InputError, Message
+from gptm._basics.errors import Argument, ArgumentError, Message
+from gptm._basics.validation import is_whole
 from gptm.corpus.cleaning import PARTS, Cleaner, checked_keep
 from gptm.corpus.phrases import Phrase, PhraseJoiner, PhraseStream
 from gptm.corpus.saved_words import check_saved_words
@@ -25,29 +26,17 @@ from gptm.corpus.stop_words import (
 from gptm.corpus.token_pattern import NUMBERS_TOO, TOKEN_PATTERN, expanded, with_breaks
 from gptm.corpus.word_checks import check_frequency, checked_phrases, checked_range
 from gptm.corpus.word_forms import WordForms, checked_forms
+from gptm.corpus.word_limits import Limits, limit_words
 from gptm.corpus.word_patterns import check_speed
 from gptm.corpus.words_report import (
     Joined,
     WordsReport,
-    is_whole,
     joined_phrases,
     removed,
-    removed_words,
     with_kept,
 )
-from gptm.corpus.words_report import Removed as Removed
 
 _SAMPLED_TEXTS, _SAMPLED_AT_LEAST, _SAMPLED_CHARACTERS = 1000, 20, 1 << 20
-# What to do where no word is left.
-KEEP_MORE = Message(
-    "Lower ",
-    Argument("min_df"),
-    ", raise ",
-    Argument("max_df"),
-    ", or pass ",
-    Argument("stop_words", None),
-    ".",
-)
 
 
 @dataclass(frozen=True)
@@ -237,6 +226,11 @@ class Words:
             for token in (composed(word.lower() if self.lowercase else word), *tokenize(word))
         )
 
+    @property
+    def limits(self) -> Limits:
+        """Which words are too rare, too frequent or too many."""
+        return Limits(self.min_df, self.max_df, self.max_features)
+
     def cleaner(self) -> Cleaner:
         """What takes out of texts what is no word; a pattern of the user's may take numbers for words."""
         keeps_numbers = self.token_pattern != TOKEN_PATTERN
@@ -375,9 +369,8 @@ class Counting:
             column = columns.get(term)
             if column is None:
                 if self._fixed:
-                    if (
-                        " " not in term or self.words.phrases
-                    ):  # of pairs most are unknown, which says nothing
+                    # Most pairs are unknown, which says nothing.
+                    if " " not in term or self.words.phrases:
                         self._unknown[term] += count
                     continue
                 column = columns[term] = len(columns)
@@ -390,7 +383,7 @@ class Counting:
         counts, vocabulary, report = self.all_words()
         if self._fixed:
             return counts, vocabulary, with_kept(report, counts)
-        return limit_words(counts, vocabulary, self.words, report)
+        return limit_words(counts, vocabulary, self.words.limits, report)
 
     def all_words(self) -> tuple[csr_matrix, np.ndarray, WordsReport]:
         """The same, with words that are too rare, too frequent or too many."""
@@ -429,7 +422,7 @@ class Counting:
         """Find the phrases of all texts, and count the texts with them."""
         assert self._stop is not None
         n = len(stream)
-        least = _frequencies(self.words, n)[0]
+        least = self.words.limits.frequencies(n)[0]
         min_documents = int(least if is_whole(least) else np.ceil(least * n))
         self._use_phrases(stream.phrases(self._stop, min_documents))
         self._stream = None
@@ -468,60 +461,8 @@ def count_chunk(
     return ChunkCounts(counts, terms, report.tokens, counting._stopped, counting._unknown, cleaned)
 
 
-def limit_words(
-    counts: csr_matrix, vocabulary: np.ndarray, words: Words, report: WordsReport
-) -> tuple[csr_matrix, np.ndarray, WordsReport]:
-    """Counts and words without those too rare, too frequent or too many; the report says which."""
-    frequency = np.bincount(counts.indices, minlength=len(vocabulary))
-    tokens = np.asarray(counts.sum(axis=0)).ravel()
-    kept, report = choose_words(counts.shape[0], frequency, tokens, vocabulary, words, report)
-    if not kept.all():
-        counts, vocabulary = counts[:, np.flatnonzero(kept)], vocabulary[kept]
-    return counts, vocabulary, with_kept(report, counts)
-
-
-def choose_words(
-    n: int,
-    frequency: np.ndarray,
-    tokens: np.ndarray,
-    vocabulary: np.ndarray,
-    words: Words,
-    report: WordsReport,
-) -> tuple[np.ndarray, WordsReport]:
-    """Which words to keep, by the number of documents and of tokens that each occurs in; the report says why."""
-    min_df, max_df = _frequencies(words, n)
-    low = min_df if is_whole(min_df) else min_df * n
-    high = max_df if is_whole(max_df) else max_df * n
-    if high < low:
-        least = Argument("min_df", min_df)
-        expected = Message("must leave room above ", least, f", which is {low:g} of {n} documents")
-        got = Message(f"{max_df!r}, which is {high:g}")
-        remedy = Message("Raise it, or lower ", Argument("min_df"), ".")
-        raise ArgumentError("max_df", expected, got, remedy)
-    rare, frequent = frequency < low, frequency > high
-    kept = ~(rare | frequent)
-    beyond = np.zeros(len(vocabulary), dtype=bool)
-    if words.max_features is not None and kept.sum() > words.max_features:
-        # Ties go as in scikit-learn, whose sort this is.
-        beyond[np.flatnonzero(kept)[(-tokens[kept]).argsort()[words.max_features :]]] = True
-        kept &= ~beyond
-    report = replace(
-        report,
-        min_df=min_df,
-        max_df=max_df,
-        rare=removed_words(tokens, vocabulary, rare),
-        frequent=removed_words(tokens, vocabulary, frequent & ~rare),
-        beyond=removed_words(tokens, vocabulary, beyond),
-    )
-    if not kept.any():
-        raise InputError(
-            f"no word of the {n} texts is left to count:\n{replace(report, empty_documents=n)}\n",
-            KEEP_MORE,
-        )
-    return kept, report
-
-
 _NOTHING = np.empty(0, dtype=np.int32)
+_CHUNK = 1000  # texts
 
 
 def _sample(texts: list[str]) -> list[str]:
@@ -534,7 +475,7 @@ def _sample(texts: list[str]) -> list[str]:
     return texts[:_SAMPLED_TEXTS]
 
 
-def chunks(texts: Iterable[str], size: int = 1000) -> Iterable[list[str]]:
+def chunks(texts: Iterable[str]) -> Iterable[list[str]]:
     """Texts in portions; an error for what is no text."""
     if isinstance(texts, str):
         raise ValueError("texts must be a list of strings, one per document; got one string.")
@@ -552,7 +493,7 @@ def chunks(texts: Iterable[str], size: int = 1000) -> Iterable[list[str]]:
                 f"{type(text).__name__}. {remedy}"
             )
         chunk.append(text)
-        if len(chunk) == size:
+        if len(chunk) == _CHUNK:
             yield chunk
             chunk = []
     if chunk:
@@ -569,10 +510,3 @@ def _ngrams(tokens: list[str], ngram_range: tuple[int, int]) -> list[str]:
         for n in range(least, most + 1)
         for start in range(len(tokens) - n + 1)
     ]
-
-
-def _frequencies(words: Words, n: int) -> tuple[int | float, int | float]:
-    """`min_df` and `max_df`, with the defaults for so many documents."""
-    low = words.min_df if words.min_df is not None else 1 if n < 100 else 2 if n < 1000 else 5
-    high = words.max_df if words.max_df is not None else 0.5 if n >= 10 else 1.0
-    return low, high

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, Message
+from gptm._basics.sparse_arrays import column_sums
+from gptm._basics.validation import is_whole
 from gptm.corpus.cleaning import PARTS
 
 _EXAMPLES = 10
@@ -114,7 +115,7 @@ def removed_words(tokens: np.ndarray, vocabulary: np.ndarray, which: np.ndarray)
 def joined_phrases(counts: csr_matrix, vocabulary: np.ndarray) -> Joined:
     """An account of the words that are phrases."""
     which = np.array([" " in word for word in vocabulary], dtype=bool)
-    tokens = np.asarray(counts.sum(axis=0)).ravel()
+    tokens = column_sums(counts)
     account = removed_words(tokens, vocabulary, which & (tokens > 0))
     return Joined(account.words, account.tokens, account.examples)
 
@@ -143,7 +144,3 @@ def _documents(frequency: int | float | None) -> str:
     if frequency is None or is_whole(frequency):
         return f"{frequency} documents"
     return f"{frequency:.3g} of the documents"
-
-
-def is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -55,7 +55,7 @@ def _as_table(kernel: Kernel, values: Any, name: str) -> pd.DataFrame:
             name,
             f"must be a dict or a DataFrame with all columns that {kernel!r} reads: {_column_list(kernel)}",
         )
-    listed = _listed(values)
+    listed = as_listed(values)
     return _table({columns[0]: listed}, len(listed))
 
 
@@ -81,7 +81,7 @@ def _from_mapping(kernel: Kernel, values: Mapping[str, Any], name: str) -> pd.Da
             Message(", ".join(map(repr, unknown))),
             "Ask about one term at a time.",
         )
-    rows = {key: _listed(value) for key, value in values.items()}
+    rows = {key: as_listed(value) for key, value in values.items()}
     lengths = {len(value) for value in rows.values()} - {1} or {1}
     if not rows or len(lengths) > 1:
         expected = f"must have values of the columns {_column_list(kernel)}, one or the same number of each"
@@ -187,6 +187,6 @@ def _named(values: list[str], most: int) -> str:
     return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")
 
 
-def _listed(value: Any) -> list[Any]:
+def as_listed(value: Any) -> list[Any]:
     """The values of a list-like, or a single value as a list."""
     return list(value) if pd.api.types.is_list_like(value) else [value]

@@ -8,11 +8,12 @@ import pandas as pd
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
-from gptm._basics.validation import check_level, check_number
+from gptm._basics.validation import check_level, check_number, is_whole
 from gptm.effects.column_values import distinct_settings, read_settings, warn_unseen
 from gptm.effects.explanation import MANY, Explanation
 from gptm.fitted import Fitted
-from gptm.kernels import BoundKernel, Documents, Kernel, Scaled, Sum
+from gptm.kernels import BoundKernel, Documents, Kernel
+from gptm.kernels.kernel import summands, unscaled
 from gptm.kernels.weighted_terms import terms_of
 from gptm.operators import Placement
 from gptm.tables import named_topics, topic_numbers
@@ -161,8 +162,7 @@ def term_number(kernel: Kernel, term: str | int | None) -> int:
     labels = term_labels(kernel)
     if term is None and len(labels) == 1:
         return 0
-    whole = isinstance(term, int | np.integer) and not isinstance(term, bool)
-    if whole and 0 <= int(term or 0) < len(labels):
+    if is_whole(term) and 0 <= int(term or 0) < len(labels):
         return int(term or 0)
     if term in labels:
         return labels.index(str(term))
@@ -174,8 +174,7 @@ def term_number(kernel: Kernel, term: str | int | None) -> int:
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:
-    terms = list(kernel.terms) if isinstance(kernel, Sum) else [kernel]
-    return [term.kernel if isinstance(term, Scaled) else term for term in terms]
+    return [unscaled(term) for term in summands(kernel)]
 
 
 def term_labels(kernel: Kernel) -> list[str]:

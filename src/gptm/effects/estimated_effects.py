@@ -20,6 +20,7 @@ from gptm.effects.average_design import (
     repeated,
     where_documents_are,
 )
+from gptm.effects.column_values import as_listed
 from gptm.effects.formula_design import Design
 from gptm.effects.share_regression import Estimate, Pooled
 from gptm.fitted import Fitted
@@ -198,7 +199,7 @@ class EstimatedEffects:
                     f"for example predict({names[0]!r})."
                 )
         values = {
-            name: self.design.read_values(name, _listed(at[name]), "at")
+            name: self.design.read_values(name, as_listed(at[name]), "at")
             if name in at
             else default_values(self.design, name, n_points)
             for name in names
@@ -227,7 +228,7 @@ class EstimatedEffects:
         """One value each of some columns."""
         fixed = {}
         for name in self._checked(values, argument):
-            some = _listed(values[name])
+            some = as_listed(values[name])
             if len(some) != 1:
                 raise ArgumentError(argument, f"must have one value of {name!r}", some)
             fixed[name] = self.design.read_values(name, some, argument)
@@ -293,7 +294,3 @@ class EstimatedEffects:
 
     def _repr_html_(self) -> str:
         return ShownTable.of(self.table, self.title, self.note)._repr_html_()
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if pd.api.types.is_list_like(value) else [value]

@@ -149,9 +149,8 @@ class Explanation:
 
     def _trust(self, near: Array) -> Array:
         """(n, 1) weight of the residual proportions of the documents near a place: more documents count more."""
-        squares = (_normalised(near) ** 2).sum(
-            1, keepdims=True
-        )  # one over their number, if all are as near
+        # One over their number, if all are as near.
+        squares = (_normalised(near) ** 2).sum(1, keepdims=True)
         all_over_some = self.bounds[0].n / near.shape[1]
         return np.asarray(all_over_some / (all_over_some + _LIKE_OTHERS * squares))
 

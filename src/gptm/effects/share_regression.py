@@ -15,9 +15,8 @@ from scipy.stats import t as student
 from gptm._basics.types import Array
 
 Errors = Literal["robust", "classical"]
-_ROUNDING = (
-    1e-9  # of a column's length: what the columns before it leave of it, if it depends on them
-)
+# Of a column's length: what the columns before it leave of it, if it depends on them.
+_ROUNDING = 1e-9
 _EXACT = 1e-8  # a document with a leverage of one, up to rounding, is fitted exactly
 
 
@@ -54,9 +53,8 @@ class Pooled(NamedTuple):
     between: Array  # (K, p, p) their covariance over draws
     n_draws: int
     df: float  # degrees of freedom that the documents or clusters leave
-    fixed: (
-        Array  # (p, n) weights of documents that are fitted exactly, whose own spread nobody knows
-    )
+    # (p, n) weights of documents that are fitted exactly, whose own spread nobody knows
+    fixed: Array
 
     def combine(self, A: Array) -> Estimate:
         """Of the combinations A (m, p) of coefficients.

@@ -1,4 +1,9 @@
-"""Files in and out: from a table, a folder or counts to a corpus, and tables back."""
+"""Files in and out: from a table, a folder or counts to a corpus, and tables back.
+
+`reader` leads through it: `formats` opens a file and gives its rows, a `Plan` says what becomes of each column,
+`counted` counts the texts, and a `CellTable` keeps the other cells. `block_reading` does the same for a corpus on disk,
+and `writer` writes tables. Begin with `reader`.
+"""
 
 from gptm.corpus.kinds import KINDS, ColumnKind
 from gptm.corpus.problems import DataProblem

@@ -9,7 +9,7 @@ from gptm._basics.errors import InputError
 from gptm._basics.progress import tell
 from gptm.corpus.words import ChunkCounts, Words, count_chunk
 from gptm.files.plan import Plan
-from gptm.files.reader import chunks_of
+from gptm.files.row_chunks import chunks_of
 from gptm.files.rows import Row, flat
 
 if TYPE_CHECKING:
@@ -100,10 +100,7 @@ def count_partition(partition: Any, counter: RowCounter) -> list[CountedChunk]:
     end = None if counter.keep_texts is True else int(counter.keep_texts)
     result = []
     for rows in chunks_of(enumerate(cells_of(partition), start=1)):
-        texts = [counter.plan.text_of(cells) for _, cells in rows]
-        for _, cells in rows:
-            for column in counter.plan.left_out:
-                cells.pop(column, None)
+        texts = counter.plan.take_texts(rows)
         counts = count_chunk(counter.words, texts, counter.vocabulary)
         empty = [number for (number, _), text in zip(rows, texts, strict=True) if not text.strip()]
         kept = [text[:end] for text in texts] if counter.keep_texts else []

@@ -13,9 +13,11 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
 from gptm._basics.progress import Tell
+from gptm._basics.sparse_arrays import column_sums
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.stop_words import composed
-from gptm.corpus.words import Words, limit_words
+from gptm.corpus.word_limits import limit_words
+from gptm.corpus.words import Words
 from gptm.corpus.words_report import WordsReport, removed_words, with_kept
 from gptm.files.formats import FilePath
 from gptm.files.streams import AUTO, Input, Lines, check_archive
@@ -256,8 +258,8 @@ def select_words(
         return counts, vocabulary, with_kept(report, counts)
     stop = words.resolved([" ".join(vocabulary)]).stop_list()
     stopped = np.array([word in stop for word in vocabulary])
-    report = replace(report, stop_words=removed_words(_totals(counts), vocabulary, stopped))
-    return limit_words(counts[:, ~stopped], vocabulary[~stopped], words, report)
+    report = replace(report, stop_words=removed_words(column_sums(counts), vocabulary, stopped))
+    return limit_words(counts[:, ~stopped], vocabulary[~stopped], words.limits, report)
 
 
 def match_words(
@@ -270,7 +272,7 @@ def match_words(
     report = WordsReport(
         documents=counts.shape[0],
         tokens=int(counts.sum()),
-        unknown=removed_words(_totals(counts), own, ~shared),
+        unknown=removed_words(column_sums(counts), own, ~shared),
     )
     chosen = counts[:, shared]
     shape = (counts.shape[0], len(vocabulary))
@@ -278,8 +280,3 @@ def match_words(
     matched.sum_duplicates()  # a word in two spellings; sorted, too
     names = np.array([str(word) for word in vocabulary], dtype=object)
     return matched, names, with_kept(report, matched)
-
-
-def _totals(counts: csr_matrix) -> np.ndarray:
-    """(V,) how often each word occurs."""
-    return np.asarray(counts.sum(axis=0)).ravel()

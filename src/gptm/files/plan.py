@@ -46,6 +46,14 @@ class Plan:
         parts = [cells.get(name) for name in self.text]
         return "\n".join("" if is_missing(cell) else as_text(cell) for cell in parts)
 
+    def take_texts(self, rows: Sequence[Row]) -> list[str]:
+        """The texts of rows, from which the columns that are left out are taken: texts are the most of their size."""
+        texts = [self.text_of(cells) for _, cells in rows]
+        for _, cells in rows:
+            for column in self.left_out:
+                cells.pop(column, None)
+        return texts
+
     def check(self, table: CellTable, log: ProblemLog) -> None:
         """Columns that have a given kind but are not there: an error, or, for new documents, noted."""
         names = [*self.left_out, *table.cells]

@@ -1,38 +1,28 @@
 """From a file to counts and metadata."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from gptm._basics.errors import Argument, InputError, Message
 from gptm._basics.progress import Tell
 from gptm.corpus import Corpus
 from gptm.corpus.problems import DataProblem, ProblemLog
 from gptm.corpus.words import Counting, Words
 from gptm.corpus.words_report import WordsReport
 from gptm.files.attach import attach
-from gptm.files.bags import BagCounting, are_bags, flat_chunks, flat_rows, has_bags
-from gptm.files.formats import COUNTS, FilePath, Source, find_format, open_source
-from gptm.files.matrices import (
-    checked_counts,
-    match_words,
-    read_count_file,
-    read_vocabulary,
-    select_words,
-)
+from gptm.files.counted import Counted, count_bags, count_file, count_rows, match
+from gptm.files.formats import COUNTS, FilePath, find_format, open_source
+from gptm.files.matrices import read_vocabulary
 from gptm.files.plan import BAG_REASON, Plan, make_plan
-from gptm.files.rows import BAG, Row
-from gptm.files.streams import AUTO, shown
+from gptm.files.row_chunks import sampled
+from gptm.files.rows import BAG
+from gptm.files.streams import AUTO, shown, source_name
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns
 
 USUAL_ENCODINGS = ("", "utf-8")
-_CHUNK_ROWS = 1000
-_CHUNK_SIZE = 1 << 20  # characters
-_CHUNK_LEAST = 20  # rows, so that there is something to guess by where texts are long
 
 
 @dataclass(frozen=True)
@@ -160,7 +150,7 @@ def read(
     progress = shown(progress, verbose)
     log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
-        counts = _count_file(path, format, vocabulary, encoding, words, log, progress)
+        counts = count_file(path, format, vocabulary, encoding, words, log, progress)
         return _finish(counts, Plan(given=dict(kinds or {}), id=id), metadata, encoding, log)
     fixed = None if vocabulary is None else read_vocabulary(path, vocabulary, encoding)
     counting = Counting(words or Words(), fixed)
@@ -169,11 +159,11 @@ def read(
         plan = make_plan(sample, text, id, kinds, more=metadata is not None, bags=bags)
         del sample
         if bags:
-            counted = _count_bags(source, chunks, plan, words, log)
+            counted = count_bags(source, chunks, plan, words, log)
             if fixed is not None:
-                _match(counted, fixed)
+                match(counted, fixed)
         else:
-            counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
+            counted = count_rows(source, chunks, plan, counting, keep_texts, log)
     return _finish(counted, plan, metadata, encoding, log)
 
 
@@ -232,8 +222,8 @@ def read_documents(
     progress = shown(progress, verbose)
     log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
-        counts = _count_file(path, format, file_vocabulary, encoding, None, log, progress)
-        _match(counts, vocabulary, words)
+        counts = count_file(path, format, file_vocabulary, encoding, None, log, progress)
+        match(counts, vocabulary, words)
         return _finish(
             counts, Plan(given=dict(kinds or {}), id=id, new=True), metadata, encoding, log
         )
@@ -248,10 +238,10 @@ def read_documents(
         )
         del sample
         if bags:
-            counted = _count_bags(source, chunks, plan, None, log)
-            _match(counted, vocabulary, words)
+            counted = count_bags(source, chunks, plan, None, log)
+            match(counted, vocabulary, words)
         else:
-            counted = _count_rows(source, chunks, plan, counting, keep_texts, log)
+            counted = count_rows(source, chunks, plan, counting, keep_texts, log)
     return _finish(counted, plan, metadata, encoding, log)
 
 
@@ -299,121 +289,8 @@ def holds_bags(path: FilePath, **settings: Any) -> bool:
     return BAG in columns.text and columns[BAG].why == BAG_REASON
 
 
-@dataclass
-class _Counted:
-    """Counts and what belongs to them, before the metadata are read."""
-
-    format: str
-    counts: Any
-    vocabulary: np.ndarray
-    report: WordsReport
-    words: Words
-    table: CellTable
-    texts: list[str] | None = None
-
-
-def _count_file(
-    path: FilePath,
-    format: str | None,
-    vocabulary: Any,
-    encoding: str,
-    words: Words | None,
-    log: ProblemLog,
-    progress: Tell | None,
-) -> _Counted:
-    """Counts that are there already; words are removed only where somebody asks for it."""
-    format_of_file = find_format(path, format)
-    counts, names, lines = read_count_file(
-        path, format_of_file, vocabulary, encoding, log, progress
-    )
-    asked = None if words == Words() else words  # the defaults are for texts
-    counts, names, report = select_words(counts, names, asked)
-    table = CellTable()
-    table.add([(line, {}) for line in lines])
-    return _Counted(format_of_file, counts, names, report, asked or Words(None), table)
-
-
-def _match(
-    counted: _Counted, vocabulary: Sequence[str] | np.ndarray, words: Words | None = None
-) -> None:
-    """Bring counts into the order of another vocabulary; `words` are the settings that it came from."""
-    counted.counts, counted.vocabulary, counted.report = match_words(
-        counted.counts, counted.vocabulary, vocabulary
-    )
-    counted.words = words or counted.words
-
-
-def _count_bags(
-    source: Source, chunks: Iterator[list[Row]], plan: Plan, words: Words | None, log: ProblemLog
-) -> _Counted:
-    """One pass over rows that hold counts; words are removed only where somebody asks for it."""
-    table, counting = CellTable(plan.left_out), BagCounting()
-    for chunk in chunks:
-        counting.add(chunk, log)
-        table.add(chunk)
-        source.report()
-    counts, names = counting.finish()
-    if not len(names):
-        raise InputError(
-            f"{log.name}: all counts are empty. Expected rows such as "
-            '{"id": "a", "counts": {"tea": 2}}, with a word in one of them at least.'
-        )
-    counts = checked_counts(counts, table.lines, log)
-    asked = None if words == Words() else words
-    counts, names, report = select_words(counts, names, asked)
-    return _Counted(source.format, counts, names, report, asked or Words(None), table)
-
-
-def _count_rows(
-    source: Source,
-    chunks: Iterator[list[Row]],
-    plan: Plan,
-    counting: Counting,
-    keep_texts: bool | int,
-    log: ProblemLog,
-) -> _Counted:
-    """One pass over the rows: count the texts, keep the other cells."""
-    table = CellTable(plan.left_out)
-    texts: list[str] | None = [] if keep_texts else None
-    end = None if keep_texts is True else int(keep_texts)
-    n_empty = 0
-    for chunk in chunks:
-        chunk_texts = [plan.text_of(cells) for _, cells in chunk]
-        for (line, _), document in zip(chunk, chunk_texts, strict=True):
-            if not document.strip():
-                log.add("empty text", line)
-                n_empty += 1
-        counting.add(chunk_texts)
-        table.add(chunk)
-        if texts is not None:
-            texts.extend(document[:end] for document in chunk_texts)
-        source.report()
-        del chunk, chunk_texts  # before the next one is read
-    try:
-        counts, vocabulary, report = counting.finish()
-    except ValueError:
-        if n_empty < len(table.lines):
-            log.check()  # a damaged file may be the reason
-            raise
-        raise _all_empty(source.format, plan, log) from None
-    return _Counted(source.format, counts, vocabulary, report, counting.words, table, texts)
-
-
-def _all_empty(format: str, plan: Plan, log: ProblemLog) -> ValueError:
-    if format in ("lines", "folder"):
-        return ValueError(
-            f"{log.name}: all texts are empty. Expected words in one of them at least."
-        )
-    columns = ", ".join(map(repr, plan.text))
-    return InputError(
-        f"{log.name}: all texts are empty, in the column {columns}. Name the one to count: ",
-        Argument("text", ...),
-        ".",
-    )
-
-
 def _finish(
-    counted: _Counted, plan: Plan, metadata: FilePath | None, encoding: str, log: ProblemLog
+    counted: Counted, plan: Plan, metadata: FilePath | None, encoding: str, log: ProblemLog
 ) -> ReadResult:
     """Join the table of metadata if there is one, type the columns, put all together."""
     side = ProblemLog(log.strict, name="" if metadata is None else source_name(metadata))
@@ -443,47 +320,3 @@ def _finish(
         counted.words,
         log.encoding,
     )
-
-
-def sampled(
-    source: Source,
-    log: ProblemLog,
-    text: str | Sequence[str] | None = None,
-    kinds: Mapping[str, str] | None = None,
-) -> tuple[list[Row], Iterator[list[Row]], bool]:
-    """The first rows, to guess by, all rows in chunks, these included, and whether they hold counts and no texts."""
-    chunks = chunks_of(source.rows)
-    sample = next(chunks, None)
-    if sample is None:
-        expected = {
-            "csv": "a line with the names of the columns, and one row per document below it",
-            "tsv": "a line with the names of the columns, and one row per document below it",
-            "jsonl": "one object {...} per line",
-            "xlsx": "a row with the names of the columns, and one row per document below it",
-            "lines": "one document per line",
-        }.get(source.format, "one row per document")
-        noted = [Message("\n", problem.said) for problem in log.problems()]
-        raise InputError(f"{log.name} holds no documents; expected {expected}.", *noted)
-    named = text is not None or "text" in (kinds or {}).values()
-    if has_bags(sample) if text == BAG else are_bags(sample) and not named:
-        return sample, chain([sample], chunks), True
-    return flat_rows(sample), flat_chunks(chain([sample], chunks)), False
-
-
-def chunks_of(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Rows in portions of limited number and size."""
-    chunk: list[Row] = []
-    size = 0
-    for row in rows:
-        chunk.append(row)
-        size += sum(len(cell) for cell in row[1].values() if isinstance(cell, str))
-        enough = size >= _CHUNK_SIZE and len(chunk) >= _CHUNK_LEAST
-        if enough or len(chunk) >= _CHUNK_ROWS:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
-
-
-def source_name(path: FilePath) -> str:
-    return "standard input" if str(path) == "-" else str(path)

@@ -44,11 +44,16 @@ def shown(progress: Tell | None, verbose: bool) -> Tell | None:
     return Pieces("megabytes read", 1_000_000) if verbose and progress is None else progress
 
 
+def source_name(path: str | os.PathLike[str]) -> str:
+    """What messages call a file."""
+    return "standard input" if str(path) == "-" else str(path)
+
+
 class Input:
     """A file, or standard input for "-", as a stream of unpacked bytes that can be peeked at."""
 
     def __init__(self, path: str | os.PathLike[str], progress: Tell | None = None):
-        self.name = "standard input" if str(path) == "-" else str(path)
+        self.name = source_name(path)
         self._path = path
         self._progress = progress
         self._raw, self._own = _open(path)

@@ -20,15 +20,17 @@ from gptm.corpus.block_writer import BLOCKS_WRITTEN, BlockWriter, cut
 from gptm.corpus.cleaning import PARTS
 from gptm.corpus.problems import DataProblem, ProblemLog
 from gptm.corpus.scripts import warn_of_no_blanks
-from gptm.corpus.words import ChunkCounts, Words, choose_words, count_chunk
+from gptm.corpus.words import ChunkCounts, Words, count_chunk
 from gptm.corpus.words_report import WordsReport, removed
 from gptm.files.dask_tables import Partitions, RowCounter
 from gptm.files.formats import FilePath, open_source
 from gptm.files.plan import Plan, make_plan
-from gptm.files.reader import sampled, source_name
+from gptm.files.row_chunks import sampled
 from gptm.files.rows import Row
+from gptm.files.streams import source_name
 from gptm.files.table import CellTable
 from gptm.files.table_columns import Columns, unknown_column
+from gptm.files.word_numbers import WordNumbers, relabelled
 
 DECIDING = 20_000  # documents by which the kinds of columns are decided
 
@@ -62,29 +64,6 @@ class BlockReadResult:
         return len(self.corpus) / max(self.seconds, 1e-9)
 
 
-class _WordNumbers:
-    """All words so far, numbered as they turn up, with how many documents and tokens have each."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.frequency = np.zeros(0, dtype=np.int64)
-        self.tokens = np.zeros(0, dtype=np.int64)
-
-    def add(self, chunk: ChunkCounts) -> csr_matrix:
-        """The chunk's counts with these numbers."""
-        numbers = self.numbers
-        new = np.array([numbers.setdefault(t, len(numbers)) for t in chunk.terms], dtype=np.int64)
-        if len(numbers) > len(self.frequency):
-            more = max(len(numbers), 2 * len(self.frequency)) - len(self.frequency)
-            self.frequency = np.append(self.frequency, np.zeros(more, dtype=np.int64))
-            self.tokens = np.append(self.tokens, np.zeros(more, dtype=np.int64))
-        counts = chunk.counts
-        self.frequency[new] += np.bincount(counts.indices, minlength=len(new))
-        self.tokens[new] += np.asarray(counts.sum(axis=0)).ravel().astype(np.int64)
-        indices = new[counts.indices] if len(new) else counts.indices
-        return csr_matrix((counts.data, indices, counts.indptr), shape=(counts.shape[0], 2**31 - 1))
-
-
 class TextsToBlocks:
     """One pass over files or partitions: what is known so far."""
 
@@ -101,7 +80,7 @@ class TextsToBlocks:
         self.writer = BlockWriter(spool, None, 2**31 - 1, None)
         self.strict, self.keep = strict, keep_texts
         self.logs: list[ProblemLog] = []
-        self.terms, self.columns = _WordNumbers(), Columns(())
+        self.terms, self.columns = WordNumbers(), Columns(())
         self.stopped: Counter[str] = Counter()
         self.unknown: Counter[str] = Counter()
         self.cleaned: Counter[str] = Counter()
@@ -138,13 +117,10 @@ class TextsToBlocks:
                 _check_text(plan, sample, log)
                 del sample
                 for chunk in chunks:
-                    texts = [plan.text_of(cells) for _, cells in chunk]
+                    texts = plan.take_texts(chunk)
                     for (line, _), document in zip(chunk, texts, strict=True):
                         if not document.strip():
                             log.add("empty text", line)
-                    for _, cells in chunk:
-                        for column in plan.left_out:
-                            cells.pop(column, None)
                     yield chunk, texts, log
                     source.report()
 
@@ -327,14 +303,7 @@ class TextsToBlocks:
         """The words to keep, and the number that each provisional one gets; negative for none."""
         if self.vocabulary is not None:
             return np.array([*map(str, self.vocabulary)], dtype=object), None, report
-        names = np.array(list(self.terms.numbers), dtype=object)
-        V = len(names)
-        order = np.array(sorted(range(V), key=names.__getitem__), dtype=np.int64)
-        frequency, tokens = self.terms.frequency[:V][order], self.terms.tokens[:V][order]
-        kept, report = choose_words(n, frequency, tokens, names[order], self.words, report)
-        numbers = np.full(V, -1, dtype=np.int32)
-        numbers[order[kept]] = np.arange(int(kept.sum()), dtype=np.int32)
-        return names[order][kept], numbers, report
+        return self.terms.chosen(n, self.words.limits, report)
 
     def _note_repeated_ids(self) -> None:
         """Ids that are in several blocks; those inside of one are noted already."""
@@ -361,22 +330,6 @@ class _Doubts(ProblemLog):
     def add(self, kind: str, line: int | None = None, *args: Any, **more: Any) -> None:
         if line is None:
             self.log.add(kind, line, *args, **more)
-
-
-def relabelled(counts: csr_matrix, numbers: np.ndarray | None, n_words: int) -> csr_matrix:
-    """Counts with other numbers of words; words with a negative one are left out.
-
-    >>> relabelled(csr_matrix([[1, 2, 0], [0, 3, 4]]), np.array([1, -1, 0]), 2).toarray().tolist()
-    [[0, 1], [4, 0]]
-    """
-    if numbers is None:
-        return csr_matrix((counts.data, counts.indices, counts.indptr), (counts.shape[0], n_words))
-    new = numbers[counts.indices] if len(numbers) else counts.indices
-    kept = new >= 0
-    indptr = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
-    result = csr_matrix((counts.data[kept], new[kept], indptr), shape=(counts.shape[0], n_words))
-    result.sort_indices()
-    return result
 
 
 def _check_text(plan: Plan, sample: list[Row], log: ProblemLog) -> None:

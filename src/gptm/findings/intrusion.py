@@ -138,9 +138,7 @@ def word_intrusion(
     if n_words >= V:
         raise ArgumentError("n_words", f"must be less than the number of words, {V}", n_words)
     names = word_names(model.fitted_, feature_names)
-    top = metrics.top_words(
-        beta, min(2 * n_words, V - 1)
-    )  # one word at least is left for an intruder
+    top = metrics.top_words(beta, min(2 * n_words, V - 1))  # one is left for an intruder
     rng = np.random.default_rng(random_state)
     rows = []
     for topic in range(K):

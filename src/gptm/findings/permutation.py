@@ -1,126 +1,28 @@
-"""The effect of a term against shuffled columns."""
+"""Whether the topics depend on a term: its columns are shuffled.
+
+`trial` says what is asked, `held_topics` and `shuffled_refits` are the two ways to answer.
+"""
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from sklearn.base import clone
-
-from gptm._basics.errors import ArgumentError, InputError, Message
-from gptm._basics.progress import Progress
-from gptm._basics.types import Array
 from gptm._basics.validation import check_number, check_truth
-from gptm.corpus.counts import columns_of, frame_of
-from gptm.effects.effect_tables import check_explainable, term_labels, term_number
-from gptm.findings.association import associations, standardised, structures_of
+from gptm.corpus.counts import columns_of
+from gptm.findings.held_topics import with_topics_held
+from gptm.findings.permutation_result import PermutationTest
 from gptm.findings.shuffle_checks import check_shuffles
+from gptm.findings.shuffled_refits import by_refits
 from gptm.findings.shuffles import Shuffles
-from gptm.kernels import Documents, Kernel, Scaled, Sum, resolve_kernel
+from gptm.findings.trial import Trial, find_term
+from gptm.kernels import Kernel, resolve_kernel
 from gptm.model import CTM, GPTM
 from gptm.model.checked_model import check_fitted
-from gptm.selection.alignment import best_pairs, overlaps, topic_labels_of
-from gptm.selection.folds import Data
-from gptm.selection.named_models import prepare
-from gptm.selection.ordered_folds import read_groups
-from gptm.selection.refits import (
-    Refit,
-    fitted_to,
-    key_of_refit,
-    label_of,
-    seed_of,
-    training_data,
-    without_warnings,
-)
-from gptm.selection.resumable import Job, Row, run_all
-from gptm.views.shown_table import ShownTable, table_card, table_lines
+from gptm.selection.data import read_groups
+from gptm.selection.named_models import prepare_one
+from gptm.selection.refits import seed_of, training_data
 
 N_HELD, N_REFITS = 999, 99  # shuffles by default
 MOST = 1_000_000  # shuffles: p-values below that say nothing more
-_ROUNDING = 1e-9  # statistics that differ by less are equal
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class PermutationTest:
-    """The effect of a term against shuffled columns; `print` says it in words.
-
-    Attributes
-    ----------
-    p_value : float
-        Of all topics together: (1 + shuffles with a statistic as large) / (1 + shuffles); exact if all orders were
-        tried.
-    statistic : float
-        Of the data. Without `refit`: how similar the topics of documents are that the term makes similar, relative to
-        the mean over shuffles, which is 1. With `refit`: the share of the variance of logits that the term explains.
-    table : DataFrame
-        One row per topic: `topic`, the number in the model; its words; its `overlap` with the tested topic;
-        `statistic`; `p_value`; `p_adjusted`, which accounts for testing all topics: the fraction of shuffles in which
-        the largest statistic of any topic is as large. With `refit` there is only the latter.
-    shuffled : ndarray
-        The statistic of every shuffle.
-    exact : bool
-        Whether all orders were tried, rather than some at random.
-    complete : bool
-        False if the work was interrupted.
-    """
-
-    term: str
-    statistic: float
-    shuffled: Array
-    table: pd.DataFrame
-    exact: bool
-    how: str
-    note: str = ""
-
-    @property
-    def complete(self) -> bool:
-        return not self.note
-
-    @property
-    def p_value(self) -> float:
-        return float(p_values(np.array([self.statistic]), self.shuffled[:, None], self.exact)[0])
-
-    @property
-    def title(self) -> str:
-        """The term, its p-value and what was shuffled, in a line."""
-        n = len(self.shuffled)
-        orders = f"all {n:,} orders" if self.exact else f"{n:,} shuffles"
-        return f"{self.term}: p = {self.p_value:.3g}, {orders} of {self.how}"
-
-    @property
-    def conclusion(self) -> str:
-        """The statistic of the data beside those of shuffled columns."""
-        low, high = np.quantile(self.shuffled, [0.05, 0.95])
-        return (
-            f"statistic {self.statistic:.3g}; "
-            f"90 % of the shuffled ones are from {low:.3g} to {high:.3g}"
-        )
-
-    def __repr__(self) -> str:
-        above = [self.title, *([self.note] if self.note else []), self.conclusion]
-        return "\n".join([*above, *table_lines(self.table)])
-
-    def _repr_html_(self) -> str:
-        return table_card(self.title, self.table, [self.note, self.conclusion])
-
-
-def p_values(observed: Array, shuffled: Array, exact: bool) -> Array:
-    """(k,) shares of shuffles (n, k) with a statistic as large as the one observed (k,).
-
-    The data count as one more shuffle, unless all orders were tried and they are among them.
-
-    Examples
-    --------
-    >>> p_values(np.array([2.0]), np.array([[1.0], [3.0], [2.0]]), exact=False)
-    array([0.75])
-    """
-    slack = _ROUNDING * np.maximum(np.abs(observed), 1e-300)
-    larger = (shuffled >= observed - slack).sum(0)
-    n = len(shuffled)
-    return np.asarray(larger / n if exact else (1 + larger) / (1 + n))
 
 
 def permutation_test(
@@ -216,231 +118,16 @@ def permutation_test(
     n = (N_REFITS if refit else N_HELD) if n is None else n
     check_number("n", n, least=1, most=MOST, integer=True)
     data = training_data(model, corpus, metadata, y)
-    prepared = prepare({"model": clone(model)}, data, seed_of(model, random_state), split=False)[
-        "model"
-    ]
-    if not isinstance(prepared, CTM):  # a matrix is a kernel too
-        prepared.set_params(kernel=resolve_kernel(prepared.kernel, None))
-    kernel, label, rest = _find_term(model, prepared.kernel, term)
-    columns = {*kernel.column_names(), *(columns_of(rest) or ())}
-    data = data.with_kinds_of(columns)
+    unfitted = prepare_one(model, data, seed_of(model, random_state), split=False)
+    if not isinstance(unfitted, CTM):  # a matrix is a kernel too
+        unfitted.set_params(kernel=resolve_kernel(unfitted.kernel, None))
+    asked = find_term(model, unfitted.kernel, term)
+    data = data.with_kinds_of({*asked.kernel.column_names(), *(columns_of(asked.rest) or ())})
     shuffles = Shuffles.of(
         data.n,
         None if groups is None else read_groups("groups", groups, data),
         None if within is None else read_groups("within", within, data),
     )
-    check_shuffles(kernel, data, shuffles, by_groups=groups is not None)
-    if refit:
-        return _by_refits(
-            model,
-            prepared,
-            data,
-            shuffles,
-            (kernel, label, rest),
-            n,
-            random_state,
-            n_jobs,
-            verbose,
-            checkpoint,
-        )
-    return _with_topics_held(
-        model, prepared, data, shuffles, (kernel, label, rest), n, random_state, n_jobs, verbose
-    )
-
-
-_Term = tuple[Kernel, str, Kernel | None]  # a term, its label, and the kernel without it
-
-
-def _find_term(model: GPTM, kernel: Any, term: Any) -> _Term:
-    if isinstance(term, Kernel):
-        used = set(columns_of(kernel) or ()) & set(term.column_names())
-        if used:
-            raise ArgumentError(
-                "term",
-                "must be a kernel over columns that the model does not use, or the name of one of its terms",
-                term,
-                f"The model's own kernel reads {', '.join(map(repr, sorted(used)))}.",
-            )
-        return term, term_labels(term)[0] if not isinstance(term, Sum) else repr(term), kernel
-    if model.fitted_.kernel is None:
-        raise ArgumentError(
-            "term",
-            "must be a kernel for a model without one",
-            term,
-            "Pass, for example, gptm.kernels.Categorical('party').",
-        )
-    check_explainable(model.fitted_)
-    number = term_number(kernel, term)
-    terms = list(kernel.terms) if isinstance(kernel, Sum) else [kernel]
-    chosen = terms.pop(number)
-    rest = None if not terms else terms[0] if len(terms) == 1 else Sum(*terms)
-    inner = chosen.kernel if isinstance(chosen, Scaled) else chosen
-    return inner, term_labels(kernel)[number], rest
-
-
-def _orders(shuffles: Shuffles, n: int, seed: int) -> tuple[Iterator[np.ndarray], int, bool]:
-    """Orders to try, how many, and whether these are all there are."""
-    if shuffles.total <= n:
-        return shuffles.all(), shuffles.total, True
-    return shuffles.drawn(n, seed), n, False
-
-
-# With topics held.
-
-
-def _with_topics_held(
-    model: GPTM,
-    prepared: GPTM,
-    data: Data,
-    shuffles: Shuffles,
-    term: _Term,
-    n: int,
-    random_state: int,
-    n_jobs: int | None,
-    verbose: int | bool,
-) -> PermutationTest:
-    kernel, label, rest = term
-    progress = Progress(verbose)
-    blind = model
-    if prepared.kernel is not rest:
-        blind = clone(prepared).set_params(kernel=rest, warm_start=False, verbose=verbose)
-        with without_warnings():
-            if not fitted_to(blind, data):
-                raise KeyboardInterrupt
-        progress.say(f"fitted without {label}  {progress.elapsed()}")
-    fitted = blind.fitted_
-    residuals = fitted.lam - fitted.mu - fitted.F
-    Y = standardised(residuals - _block_means(residuals, shuffles.block[shuffles.unit]))
-    frame = frame_of(data.X, data.metadata, data.n, only=kernel.column_names())
-    structures = structures_of(clone(kernel), Documents(data.n, frame, None, data.y, n_jobs))
-    orders, n_orders, exact = _orders(shuffles, n, random_state)
-    observed = associations(structures, Y, [shuffles.as_it_is()], 1, None, Progress(False))[0]
-    shuffled = associations(structures, Y, orders, n_orders, n_jobs, progress)
-    table = _matched(model, blind)
-    table["statistic"] = observed
-    table["p_value"] = p_values(observed, shuffled, exact)
-    table["p_adjusted"] = p_values(observed, shuffled.max(1, keepdims=True), exact)
-    how = "the column, topics held" + ("" if blind is model else f" from a fit without {label}")
-    return PermutationTest(
-        label, float(observed.mean()), shuffled.mean(1), _ordered(table), exact, how
-    )
-
-
-def _block_means(values: Array, block: np.ndarray) -> Array:
-    """(D, K) the mean of each document's block: what differs between blocks is no matter of the term."""
-    sizes = np.maximum(np.bincount(block), 1)[:, None]
-    sums = np.zeros((len(sizes), values.shape[1]))
-    np.add.at(sums, block, values)
-    return np.asarray((sums / sizes)[block])
-
-
-def _matched(model: GPTM, blind: GPTM) -> pd.DataFrame:
-    """The topics of a blind fit, with the numbers of the model's topics that they match."""
-    overlap = overlaps(blind.components_, model.components_)
-    partner = dict(best_pairs(overlap))
-    K = len(overlap)
-    return pd.DataFrame(
-        {
-            "topic": pd.array([partner.get(k) for k in range(K)], dtype="Int64"),
-            "words": topic_labels_of(blind.fitted_),
-            "overlap": [overlap[k, partner[k]] if k in partner else np.nan for k in range(K)],
-        }
-    )
-
-
-def _ordered(table: pd.DataFrame) -> pd.DataFrame:
-    return ShownTable(table.sort_values("topic", kind="stable", ignore_index=True))
-
-
-# With refits.
-
-
-def _by_refits(
-    model: GPTM,
-    prepared: GPTM,
-    data: Data,
-    shuffles: Shuffles,
-    term: _Term,
-    n: int,
-    random_state: int,
-    n_jobs: int | None,
-    verbose: int | bool,
-    checkpoint: str | os.PathLike[str] | None,
-) -> PermutationTest:
-    _check_refits(model, prepared, term)
-    kernel, label, _ = term
-    orders, n_orders, exact = _orders(shuffles, n, random_state)
-    job = Job(
-        partial(_variance_shares, label=label),
-        partial(key_of_refit, also=("variance", label)),
-        label_of,
-        _line,
-    )
-    with without_warnings():
-        own = _shares_of(model, label)
-        tasks = _shuffled_tables(prepared, data, list(kernel.column_names()), orders)
-        done = run_all(job, tasks, n_orders, n_jobs, verbose, checkpoint)
-    topics = np.array([row["topics"] for row in done.rows])
-    table = _matched(model, model).drop(columns="overlap")
-    table["statistic"] = own["topics"]
-    largest = topics.max(1, keepdims=True)
-    table["p_adjusted"] = p_values(np.array(own["topics"]), largest, exact and not done.note)
-    return PermutationTest(
-        label,
-        own["all"],
-        np.array([row["all"] for row in done.rows]),
-        ShownTable(table),
-        exact and not done.note,
-        "the column, each fitted anew",
-        done.note,
-    )
-
-
-def _check_refits(model: GPTM, prepared: GPTM, term: _Term) -> None:
-    """An error unless the term has columns of its own, and the model can be fitted to them shuffled."""
-    kernel, label, rest = term
-    if prepared.kernel is rest:
-        raise InputError("a refit needs a term of the model's own kernel; got another kernel.")
-    if model.fitted_.origin is not None:
-        raise InputError(
-            "the topics of this model were merged, dropped or reordered, which a refit cannot repeat. Use "
-            "model.restore_topics() first."
-        )
-    columns = kernel.column_names()
-    common = sorted(set(columns) & set(columns_of(rest) or ()))
-    if not columns or common:
-        why = f"other terms read {common[0]!r} too" if common else "it reads no column"
-        raise ArgumentError(
-            "term",
-            "must have columns of its own to shuffle for a refit",
-            Message(f"{label!r}: {why}"),
-            "Leave out refit=True.",
-        )
-
-
-def _shuffled_tables(
-    model: GPTM, data: Data, columns: list[str], orders: Iterator[np.ndarray]
-) -> Iterator[Refit]:
-    frame = frame_of(data.X, data.metadata, data.n)
-    assert frame is not None
-    for number, order in enumerate(orders, 1):
-        moved = frame.assign(**{name: frame[name].array[order] for name in columns})
-        copy = clone(model).set_params(warm_start=False)
-        yield Refit(f"shuffle {number}", copy, data._replace(metadata=moved))
-
-
-def _variance_shares(task: Refit, label: str) -> Row | None:
-    return _shares_of(task.model, label) if fitted_to(task.model, task.data) else None
-
-
-def _shares_of(model: GPTM, label: str) -> Row:
-    """The share of the variance that a term explains, of all topics together and of each."""
-    table = model.variance_explained()
-    own = table[table["term"] == label]
-    shares = dict(zip(own["topic"], own["share"], strict=True))
-    K = len(model.components_)
-    return {"all": float(shares["all"]), "topics": [float(shares[k]) for k in range(K)]}
-
-
-def _line(label: str, row: Row) -> str:
-    return f"{label}: {100 * row['all']:.1f} % of the variance"
+    check_shuffles(asked.kernel, data, shuffles, by_groups=groups is not None)
+    trial = Trial(model, unfitted, data, asked, shuffles, n, random_state, n_jobs, verbose)
+    return by_refits(trial, checkpoint) if refit else with_topics_held(trial)

@@ -6,11 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from gptm._basics.errors import Argument, ArgumentError, InputError, Message
 from gptm._basics.types import Array
-from gptm._basics.validation import check_level, check_number, is_real
+from gptm._basics.validation import check_level, check_number
 from gptm.corpus.counts import columns_of
 from gptm.findings.stability_result import Stability
 from gptm.findings.stability_runs import (
@@ -22,19 +21,11 @@ from gptm.findings.stability_runs import (
 from gptm.findings.term_effects import effects_at, settings_of
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
-from gptm.selection.alignment import overlaps, topic_labels_of
-from gptm.selection.folds import Data
-from gptm.selection.named_models import prepare
-from gptm.selection.ordered_folds import read_groups
-from gptm.selection.refits import (
-    Refit,
-    key_of_refit,
-    label_of,
-    seed_of,
-    training_data,
-    without_warnings,
-)
-from gptm.selection.resumable import Job, Row, run_all
+from gptm.selection.alignment import check_threshold, overlaps, topic_labels_of
+from gptm.selection.data import Data, read_groups
+from gptm.selection.named_models import prepare_one
+from gptm.selection.refits import run_refits, seed_of, training_data
+from gptm.selection.resumable import Row
 from gptm.storage.digests import digest
 from gptm.tables import topic_shares
 
@@ -134,8 +125,7 @@ def stability(
     check_fitted(model)
     check_level(level)
     check_number("random_state", random_state, least=0, integer=True)
-    if not (is_real(threshold) and 0.0 <= threshold <= 1.0):
-        raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
+    check_threshold(threshold)
     data = training_data(model, corpus, metadata, y)
     fitted = model.fitted_
     K = fitted.K if fitted.origin is None else fitted.origin.fitted.K
@@ -151,23 +141,32 @@ def stability(
             Argument("resamples", ...),
             ".",
         )
-    prepared = prepare({"model": clone(model)}, data, own_seed, split=resamples > 0)["model"]
+    prepared = prepare_one(model, data, own_seed, split=resamples > 0)
     data = data.with_kinds_of(set(columns_of(prepared.kernel) or ()))
     blocks = None if groups is None else _read_groups(groups, data, resamples)
     reference = Reference(np.ascontiguousarray(model.components_), settings_of(model))
     own_effects = effects_at(model, reference.terms)
     nearest = _nearest(reference.topics)
-    job = _comparison(reference, np.maximum(threshold, nearest))
-    with without_warnings():
-        refits = make_refits(
+    done = run_refits(
+        make_refits(
             runs,
             prepared,
             data,
             learnt=fitted.kernel,
             groups=blocks,
             random_state=random_state,
-        )
-        done = run_all(job, refits, len(runs), n_jobs, verbose, checkpoint)
+        ),
+        len(runs),
+        partial(compare_refit, reference=reference),
+        partial(_line, least=np.maximum(threshold, nearest)),
+        asked=(
+            digest([reference.topics]),
+            *(str(term.settings.to_dict()) for term in reference.terms),
+        ),
+        n_jobs=n_jobs,
+        verbose=verbose,
+        checkpoint=checkpoint,
+    )
     return Stability(
         runs_done=runs[: len(done.rows)],
         rows=done.rows,
@@ -192,20 +191,6 @@ def _read_groups(groups: Any, data: Data, resamples: int) -> np.ndarray:
             Message("one"),
         )
     return blocks
-
-
-def _comparison(reference: Reference, least: Array) -> Job[Refit, str]:
-    """The comparison of each refit with the reference, whose topics are back from an overlap of `least` on."""
-    asked = (
-        digest([reference.topics]),
-        *(str(term.settings.to_dict()) for term in reference.terms),
-    )
-    return Job(
-        partial(compare_refit, reference=reference),
-        partial(key_of_refit, also=asked),
-        label_of,
-        partial(_line, least=least),
-    )
 
 
 def _nearest(topics: Array) -> Array:

@@ -13,15 +13,16 @@ from scipy.stats import chi2
 from sklearn.base import clone
 
 from gptm._basics.progress import Progress
+from gptm._basics.sparse_arrays import column_sums, row_sums
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.corpus.counts import frame_of, read_counts
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
-from gptm.selection.folds import Data, read_data
-from gptm.selection.named_models import prepare
-from gptm.selection.refits import Refit, fitted_to, key_of_refit, label_of, without_warnings
-from gptm.selection.resumable import Job, Row, run_all
+from gptm.selection.data import Data, read_data
+from gptm.selection.named_models import prepare_one
+from gptm.selection.refits import Refit, fitted_to, run_refits
+from gptm.selection.resumable import Row
 from gptm.tables import word_names
 from gptm.views.shown_table import table_card
 
@@ -164,20 +165,24 @@ def check_residuals(
     simulated, note = np.empty(0), ""
     if simulations:
         data = read_data(corpus, metadata, y)
-        prepared = prepare({"model": model}, data, random_state, split=False)["model"]
+        prepared = prepare_one(model, data, random_state, split=False)
         q = theta @ model.components_
         source = _Simulation(
             q / q.sum(1, keepdims=True),
-            np.asarray(counts.sum(1)).ravel().round().astype(np.int64),
+            row_sums(counts).round().astype(np.int64),
             frame_of(data.X, data.metadata, data.n),
             y,
         )
-        job = Job(
-            partial(_refit_dispersion, tol=tol), partial(key_of_refit, also=(tol,)), label_of, _line
+        done = run_refits(
+            source.refits(prepared, simulations, random_state),
+            simulations,
+            partial(_refit_dispersion, tol=tol),
+            _line,
+            asked=(tol,),
+            n_jobs=n_jobs,
+            verbose=verbose,
+            checkpoint=checkpoint,
         )
-        tasks = source.refits(prepared, simulations, random_state)
-        with without_warnings():
-            done = run_all(job, tasks, simulations, n_jobs, verbose, checkpoint)
         simulated, note = np.array([row["dispersion"] for row in done.rows]), done.note
     p = float(chi2.sf(dispersed.statistic, dispersed.df)) if dispersed.df > 0 else float("nan")
     words = _word_table(dispersed, counts, word_names(model.fitted_))
@@ -188,7 +193,7 @@ def check_residuals(
 
 def _proportions(model: GPTM, corpus: Any, counts: csr_matrix, metadata: Any) -> Array:
     """(n, K) of the training documents as they are, recognised by their lengths, or of others."""
-    lengths = np.asarray(counts.sum(1)).ravel()
+    lengths = row_sums(counts)
     if np.array_equal(lengths, model.doc_lengths_):
         return model.doc_topics_
     return np.asarray(model.transform(corpus, metadata=metadata))
@@ -241,7 +246,7 @@ def _word_table(found: Dispersion, counts: csr_matrix, names: np.ndarray) -> pd.
     table = pd.DataFrame(
         {
             "word": names,
-            "count": np.asarray(counts.sum(0)).ravel(),
+            "count": column_sums(counts),
             "dispersion": found.of_words / np.maximum(found.cells, 1),
             "excess": found.of_words - found.cells,
         }

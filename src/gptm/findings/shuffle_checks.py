@@ -4,8 +4,7 @@ from gptm._basics.errors import Argument, InputError
 from gptm.corpus.counts import frame_of
 from gptm.findings.shuffles import Shuffles
 from gptm.kernels import Kernel
-from gptm.selection.folds import Data
-from gptm.selection.ordered_folds import read_column
+from gptm.selection.data import Data, read_column
 
 
 def check_shuffles(kernel: Kernel, data: Data, shuffles: Shuffles, *, by_groups: bool) -> None:
@@ -19,9 +18,8 @@ def check_shuffles(kernel: Kernel, data: Data, shuffles: Shuffles, *, by_groups:
         )
     frame = frame_of(data.X, data.metadata, data.n)
     names = kernel.column_names()
-    if (
-        names and frame is not None and all(name in frame for name in names)
-    ):  # else the kernel says it
+    # Of a column that is not there the kernel says it.
+    if names and frame is not None and all(name in frame for name in names):
         _check_varies({name: _cells(name, data) for name in names}, shuffles)
 
 

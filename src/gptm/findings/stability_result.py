@@ -14,8 +14,7 @@ from gptm.findings.pooling import PooledFits, pool
 from gptm.findings.stability_runs import RESAMPLE, SEED, TOPICS, Run
 from gptm.findings.term_effects import TermSettings
 from gptm.selection.resumable import Row
-from gptm.views.frame_view import frame_card
-from gptm.views.shown_table import table_lines
+from gptm.views.shown_table import frame_card, table_lines
 from gptm.views.text_lines import WIDTH
 
 _KINDS = {SEED: "back_seeds", TOPICS: "back_topics", RESAMPLE: "back_resamples"}

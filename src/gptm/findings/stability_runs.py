@@ -15,7 +15,7 @@ from gptm.findings.term_effects import TermSettings, effects_at
 from gptm.kernels import Graph, Kernel
 from gptm.model import GPTM
 from gptm.selection.alignment import best_pairs, overlaps
-from gptm.selection.folds import Data
+from gptm.selection.data import Data
 from gptm.selection.refits import Refit, fitted_to
 from gptm.selection.resumable import Row
 

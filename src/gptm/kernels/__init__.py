@@ -1,7 +1,8 @@
 """What similarity between documents is: which columns, which form, which parameters.
 
-A kernel is a description; `bind` ties it to the training documents. `gptm.operators` then
-multiplies and solves with it.
+A `Kernel` is a description; `bind` ties it to the training documents. The `BoundKernel` has a `Structure`, with which
+`gptm.operators` multiplies and solves, and it places new documents. A kernel's file has both. `auto` chooses terms for
+a table, and `formula` reads kernels from text. Begin with `kernel`, then `identity` and `categorical`.
 
 Examples
 --------

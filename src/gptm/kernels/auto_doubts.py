@@ -164,8 +164,7 @@ def _rise_together(x: Array, y: Array, least: int) -> bool:
     fine, coarse = (x, y) if len(np.unique(x)) >= len(np.unique(y)) else (y, x)
     if len(np.unique(coarse)) < least:
         return False
-    rises = (
-        np.diff(coarse[np.lexsort((-coarse, fine))]) >= 0
-    )  # equal values in the least likely order
+    # Equal values in the least likely order.
+    rises = np.diff(coarse[np.lexsort((-coarse, fine))]) >= 0
     falls = np.diff(coarse[np.lexsort((coarse, fine))]) <= 0
     return bool(max(rises.mean(), falls.mean()) >= _SAME_ORDER)

@@ -17,9 +17,7 @@ from gptm.kernels.bound import Documents, Learnable, nothing_to_learn
 from gptm.kernels.kernel import Kernel
 from gptm.kernels.pointwise import PointBound
 
-_EPOCH = np.datetime64(
-    "1970-01-01", "s"
-)  # in seconds, which cover more years than pandas' nanoseconds
+_EPOCH = np.datetime64("1970-01-01", "s")  # seconds cover more years than nanoseconds
 
 
 class ColumnKernel(Kernel):

@@ -111,9 +111,8 @@ def _equal(mine: Any, theirs: Any) -> bool:
     if issparse(mine) or issparse(theirs):
         both = issparse(mine) and issparse(theirs) and mine.shape == theirs.shape
         return bool(both and (mine != theirs).nnz == 0)
-    if isinstance(mine, pd.DataFrame) and isinstance(
-        theirs, pd.DataFrame
-    ):  # labels say which row is which
+    # Labels say which row is which.
+    if isinstance(mine, pd.DataFrame) and isinstance(theirs, pd.DataFrame):
         labels = zip(mine.axes, theirs.axes, strict=True)
         return all(a.equals(b) for a, b in labels) and np.array_equal(mine, theirs)
     return bool(np.array_equal(mine, theirs))

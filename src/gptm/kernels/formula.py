@@ -286,9 +286,8 @@ class _Parser:
     def string(self) -> str:
         token = self.take()
         try:
-            return str(
-                ast.literal_eval(token.text)
-            )  # the token is a string literal, so nothing else can be evaluated
+            # The token is a string literal, so nothing else can be evaluated.
+            return str(ast.literal_eval(token.text))
         except (SyntaxError, ValueError):
             raise self.error(
                 "this text holds an escape that Python does not know", token.start

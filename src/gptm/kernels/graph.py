@@ -140,9 +140,8 @@ class LinkBound(NetworkBound):
         super().__init__(kernel, symmetrised(links))
         self.links = links  # (D, D) from the linking document to the linked one
         self.ids = ids
-        self.awaited = (
-            awaited  # ids that do not exist yet, with the training documents that link to them
-        )
+        # Ids that do not exist yet, with the training documents that link to them.
+        self.awaited = awaited
         self.positional = positional  # ids are just row numbers
         self._position = {name: row for row, name in enumerate(ids) if name is not None}
 

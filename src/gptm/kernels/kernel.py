@@ -89,7 +89,7 @@ class Kernel(Description, ABC):
         other = _as_kernel(other)
         if isinstance(other, Kernel):
             # A number in front of a factor moves in front of the product.
-            inside = [part.kernel if isinstance(part, Scaled) else part for part in (self, other)]
+            inside = [unscaled(part) for part in (self, other)]
             scales = [part.scale for part in (self, other) if isinstance(part, Scaled)]
             return Scaled(float(np.prod(scales)), Product(*inside)) if scales else Product(*inside)
         if isinstance(other, int | float | np.number):
@@ -175,7 +175,7 @@ class Sum(Composite):
     @classmethod
     def of(cls, *kernels: Kernel) -> "Sum":
         """The sum of kernels; terms of nested sums become terms of this one."""
-        return cls(*(term for k in kernels for term in (k.terms if isinstance(k, Sum) else (k,))))
+        return cls(*(term for kernel in kernels for term in summands(kernel)))
 
     name = None
 
@@ -261,6 +261,16 @@ class Scaled(Composite):
 
     def __repr__(self) -> str:
         return f"{self.scale!r} * {_bracketed(self.kernel)}"
+
+
+def summands(kernel: Kernel) -> tuple[Kernel, ...]:
+    """The terms of a sum; any other kernel is the only one of its own."""
+    return kernel.terms if isinstance(kernel, Sum) else (kernel,)
+
+
+def unscaled(kernel: Kernel) -> Kernel:
+    """The kernel without the number in front of it."""
+    return kernel.kernel if isinstance(kernel, Scaled) else kernel
 
 
 def _checked_parts(kind: str, parts: tuple[Any, ...]) -> tuple[Kernel, ...]:

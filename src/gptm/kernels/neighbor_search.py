@@ -310,9 +310,8 @@ def _search_graph(points: Array, rows: Array, k: int) -> Positions:
     abort when two threads use it at once.
     """
     library = _import_pynndescent()
-    degree = min(
-        max(_GRAPH, k), len(points) - 1
-    )  # a smaller degree could disconnect parts of the graph
+    # A smaller degree could disconnect parts of the graph.
+    degree = min(max(_GRAPH, k), len(points) - 1)
     m = min(k + _SPARE, len(points))
     centre = points.mean(axis=0)
     scale = np.abs(points - centre).max()

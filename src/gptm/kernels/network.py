@@ -12,6 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.memory import check_square
+from gptm._basics.sparse_arrays import row_sums
 from gptm._basics.types import Array
 from gptm._basics.validation import POSITIVE, check_choice, is_positive, is_real
 from gptm.kernels.bound import BoundKernel, Learnable
@@ -108,7 +109,7 @@ class NetworkBound(BoundKernel):
 
     @cached_property
     def _degrees(self) -> Array:
-        return np.asarray(self.edges.sum(1)).ravel()
+        return row_sums(self.edges)
 
     @cached_property
     def _spare(self) -> float:
@@ -232,7 +233,7 @@ class NetworkBound(BoundKernel):
     def _smooth_leaves(self, edges: csr_matrix) -> tuple[csr_matrix, Array]:
         """f_* = (sum_j s_*j f_j + e) / (1 + kappa^2), s normalised as in the graph with the document in it."""
         stay = 1.0 + self.kernel.kappa**2
-        degree = np.asarray(edges.sum(1)).ravel()
+        degree = row_sums(edges)
         rows = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
         there = self._degrees[edges.indices] + edges.data
         here, there = degree[rows] + self._spare, there + self._spare

@@ -20,9 +20,8 @@ _LARGE = 5000  # points above which a decomposition takes minutes
 class PointBound(BoundKernel):
     """A kernel that is given by its covariances. Its cost depends on distinct values, not on documents."""
 
-    surely_definite = (
-        True  # False for matrices and functions of users, which have to be checked as a whole
-    )
+    # False for matrices and functions of users, which have to be checked as a whole.
+    surely_definite = True
     if_indefinite = ""  # remedy to suggest if the matrix is not a covariance
     on_trial = False  # whether this is a trial during learning, which must not take long
 

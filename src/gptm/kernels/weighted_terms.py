@@ -8,13 +8,12 @@ import numpy as np
 from gptm._basics.types import Array
 from gptm.kernels.bound import BoundKernel, Learnable
 from gptm.kernels.composite_bounds import ScaledBound, SumBound
-from gptm.kernels.kernel import Kernel, Scaled, Sum
+from gptm.kernels.kernel import Kernel, Scaled, Sum, summands, unscaled
 from gptm.operators import Operator, Tangent, growth, sum_tangents
 
 _LEAST, _MOST = 1e-4, 1e4  # weights, relative to where they start
-_OVER_A_GRAPH = (
-    10_000  # documents beyond which new features over a graph cost too much to try several
-)
+# Documents beyond which new features over a graph cost too much to try several.
+_OVER_A_GRAPH = 10_000
 
 
 def terms_of(bound: BoundKernel) -> list[BoundKernel]:
@@ -38,9 +37,8 @@ class Terms:
     @classmethod
     def of(cls, bound: BoundKernel) -> "Terms":
         """The terms of a kernel, with equal variances unless numbers are given."""
-        while isinstance(
-            bound, ScaledBound
-        ):  # a number in front of everything: B holds the overall strength
+        # A number in front of everything: B holds the overall strength.
+        while isinstance(bound, ScaledBound):
             bound = bound.bounds[0]
         parts = terms_of(bound)
         bounds, weights, free = [], [], []
@@ -82,14 +80,13 @@ class Terms:
 
     def resumed(self, learnt: Kernel) -> "Terms | None":
         """The same terms with the values that an earlier fit learnt; None if that fit had another kernel."""
-        kernels = list(learnt.terms) if isinstance(learnt, Sum) else [learnt]
+        kernels = summands(learnt)
         if len(kernels) != len(self.bounds):
             return None
         weights, values = [], []
         for bound, kernel in zip(self.bounds, kernels, strict=True):
             weights.append(kernel.scale if isinstance(kernel, Scaled) else 1.0)
-            inner = kernel.kernel if isinstance(kernel, Scaled) else kernel
-            learnt_values = bound.learnt_by(inner)
+            learnt_values = bound.learnt_by(unscaled(kernel))
             if learnt_values is None:
                 return None
             values += learnt_values if self._open_in(bound) else []

@@ -1,4 +1,9 @@
-"""Scores on plain arrays: how well a model predicts held-out words, and how good its topics look to people."""
+"""Scores on plain arrays: how well a model predicts held-out words, and how good its topics look to people.
+
+Nothing here knows a model: topics are (topics, words), counts (documents, words), proportions (documents, topics).
+`held_out_words` scores predictions. `topic_words` ranks the words of topics, `coherence` and `window_coherence` ask
+whether these belong together, `diversity` whether topics differ. Begin with `held_out_words`.
+"""
 
 from gptm.metrics.clusters import nmi, purity
 from gptm.metrics.coherence import npmi_coherence

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import ArgumentError
+from gptm._basics.sparse_arrays import row_sums
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number
 from gptm.metrics.checked_arrays import as_counts, as_proportions, as_topics
@@ -171,7 +172,7 @@ def mean_log_likelihood(theta: Any, topics: Any, counts: Any, sample_weight: Any
             f"{weight.min()} to {weight.max()}. Give documents that should not count a weight of 0."
         )
     log_probability = log_likelihood(theta, topics, X)
-    tokens = float(weight @ np.asarray(X.sum(1)).ravel())
+    tokens = float(weight @ row_sums(X))
     if tokens == 0:
         raise ValueError(
             "there are no words to score: no document with a weight above zero has any. Score documents with more "

@@ -48,9 +48,8 @@ NOT_STORED = Progression()
 class FitResult(NamedTuple):
     """What a fit gives."""
 
-    fitted: (
-        Fitted | None
-    )  # None if it was interrupted before its first iteration, and an earlier fit is there
+    # None if it was interrupted before its first iteration, and an earlier fit is there.
+    fitted: Fitted | None
     counts: csr_matrix
     corpus: Corpus | None = None  # what it was fitted to, for the texts
     sample: Corpus | None = None  # documents in memory of a corpus on disk

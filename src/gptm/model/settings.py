@@ -57,9 +57,7 @@ class Settings:
     memory: str | int | None
 
     model: str  # name of the estimator's class, for messages
-    given: Mapping[
-        str, Any
-    ]  # the estimator's own parameters; those that a CTM fixes are not among them
+    given: Mapping[str, Any]  # the estimator's own parameters, without those that a CTM fixes
 
     @classmethod
     def of(cls, estimator: Estimator) -> Self:

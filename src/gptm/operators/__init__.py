@@ -2,6 +2,7 @@
 
 A `Structure` says what the (D, D) matrix of a kernel is made of, `build_operator` picks the operator that solves with
 it, and a `Placement` says where new documents stand. A new operator is a new file here and a row in the contract test.
+Begin with `operator`, which has the contract, then `spectral` and `build`.
 """
 
 from gptm.operators.additive import Additive

@@ -20,9 +20,8 @@ from gptm.operators.structure import Structure
 from gptm.operators.training_operator import Cross, TrainingOperator
 from gptm.operators.weight_space import APART
 
-DENSE = (
-    20_000  # documents up to which one eigendecomposition is used, if features are about as many
-)
+# Documents up to which one eigendecomposition is used, if features are about as many.
+DENSE = 20_000
 PRIVATE = 300  # documents that may have a feature of their own beside a graph
 VARIANCES = 32  # distinct own variances; each costs a matrix of the features
 
@@ -140,14 +139,14 @@ def build_operator(
     return Additive(base, structure.features, like, apart)
 
 
-def solved_variances(structure: Structure, *, exact: int = EXACT) -> Array:
+def solved_variances(structure: Structure) -> Array:
     """(D,) own variances in the matrix that `build_operator` solves with.
 
     They differ from those of the structure if too many of these are distinct, see there.
     """
     own = structure.own
     constant = structure.n == 0 or np.ptp(own) == 0
-    whole = structure.n <= exact and (structure.graphs or _motley(structure))
+    whole = structure.n <= EXACT and (structure.graphs or _motley(structure))
     if constant or whole or len(structure.graphs) > 1:
         return own
     if not structure.graphs:

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gptm._basics.sparse_arrays import row_sums
 from gptm._basics.types import Array
 from gptm.operators.cross import SpectralCross
 from gptm.operators.graph_polynomials import EXACT
@@ -14,9 +15,8 @@ from gptm.operators.spectral import Spectral
 from gptm.operators.structure import Structure
 from gptm.operators.training_operator import Cross
 
-SEVERAL = (
-    5000  # documents up to which several graphs are decomposed; products alone would be slower
-)
+# Documents up to which several graphs are decomposed; products alone would be slower.
+SEVERAL = 5000
 _ENTRIES = 2 * 10**7  # of such covariances at a time
 
 
@@ -38,7 +38,7 @@ def variance_of_new(structure: Structure, new: Placement) -> Array:
         result += new.features.row_squares()
     for number, weights in enumerate(new.weights):
         product = weights.multiply(_carried(structure, new, number))
-        result += np.asarray(product.sum(1)).ravel()
+        result += row_sums(product)
     return result
 
 

@@ -1,7 +1,8 @@
 """Fitted models as pictures. Each function takes a matplotlib Axes, or makes one, and returns it.
 
 Topics are named by their most prominent words, the colours suit all kinds of colour vision, and bands and bars are
-credible intervals. matplotlib loads with the first plot: `pip install 'gptm[plot]'`.
+credible intervals. matplotlib loads with the first plot: `pip install 'gptm[plot]'`. `canvas` has what all plots share,
+and `table_pictures` chooses the kind of plot that suits a table of effects.
 
 Examples
 --------

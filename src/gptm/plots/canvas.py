@@ -9,7 +9,6 @@ from sklearn.isotonic import isotonic_regression
 
 from gptm._basics.types import Array
 from gptm.fitted import Fitted
-from gptm.model import GPTM
 from gptm.tables import shown_words
 
 # Okabe and Ito's colours, which suit all kinds of colour vision; without yellow, which is faint on white.
@@ -94,22 +93,14 @@ def as_dates(axis: Any) -> None:
 
 
 def topic_labels(
-    model: GPTM, n_words: int = 3, feature_names: Sequence[str] | None = None
-) -> list[str]:
-    """Labels of topics: their names, or their most prominent words; numbers if words are unknown or labels repeat."""
-    return fitted_labels(model.fitted_, n_words, feature_names)
-
-
-def fitted_labels(
     fitted: Fitted, n_words: int = 3, feature_names: Sequence[str] | None = None
 ) -> list[str]:
-    """The same from what a fit knows."""
+    """Labels of topics: their names, or their most prominent words; numbers if words are unknown or labels repeat."""
     if feature_names is None and fitted.vocabulary is None:
         labels = [f"topic {i}" for i in range(fitted.K)]
     else:
         labels = [", ".join(own) for own in shown_words(fitted, n_words, feature_names)]
-    names = fitted.topic_names or [None] * fitted.K
-    labels = [name or label for name, label in zip(names, labels, strict=True)]
+    labels = [name or label for name, label in zip(fitted.names, labels, strict=True)]
     times = Counter(labels)
     return [f"{label} ({i})" if times[label] > 1 else label for i, label in enumerate(labels)]
 

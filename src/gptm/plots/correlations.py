@@ -84,7 +84,9 @@ def plot_topic_correlations(
     )
     look = {"ha": "center", "va": "center", "fontsize": SMALL, "linespacing": 0.95, "zorder": 3}
     halo = [withStroke(linewidth=2.0, foreground="0.94")]  # words may be wider than their disc
-    for place, label in zip(places, topic_labels(model, n_words, feature_names), strict=True):
+    for place, label in zip(
+        places, topic_labels(model.fitted_, n_words, feature_names), strict=True
+    ):
         ax.text(*place, label.replace(", ", "\n"), path_effects=halo, **look)
     _explain_lines(ax)
     ax.margins(0.12)

@@ -51,7 +51,7 @@ def plot_hierarchy(
     ax = new_axes(ax, (7.2, 1.2 + _ROW * K))
     dendrogram(
         topic_linkage(model.fitted_),
-        labels=topic_labels(model, n_words, feature_names),
+        labels=topic_labels(model.fitted_, n_words, feature_names),
         orientation="right",
         ax=ax,
         color_threshold=0.0,

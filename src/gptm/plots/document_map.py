@@ -83,7 +83,7 @@ def plot_documents(
     ['a', 'b']
     """
     check_fitted(model)
-    labels = topic_labels(model, 2, feature_names)
+    labels = topic_labels(model.fitted_, 2, feature_names)
     coloring = _read_colors(model, color, metadata, labels)
     places, shares, directions = _principal_plane(_positions(model, of))
     ax = new_axes(ax, (7.2, 4.8))
@@ -102,7 +102,7 @@ def plot_documents(
 
 def _positions(model: GPTM, of: str | None) -> Array:
     """(D, K) means or logits, without the shift that is common to all topics."""
-    has_kernel = getattr(model, "kernel_", None) is not None
+    has_kernel = model.kernel_ is not None
     if of is not None:
         check_choice("of", of, ("means", "logits"))
     if of == "means" and not has_kernel:
@@ -133,7 +133,7 @@ def _read_colors(model: GPTM, color: Any, metadata: Any, labels: list[str]) -> C
     if color is None:
         largest = model.doc_topics_.argmax(1)
         return Coloring("largest topic", np.array(labels, dtype=object)[largest], "classes")
-    named = isinstance(color, str) and color in (getattr(model, "topic_names_", None) or ())
+    named = isinstance(color, str) and color in (model.topic_names_ or ())
     if named or (np.ndim(color) == 0 and not isinstance(color, str)):
         (topic,) = topic_numbers(model.fitted_, color)
         return Coloring(f"share of {labels[topic]}", model.doc_topics_[:, topic], "shares")

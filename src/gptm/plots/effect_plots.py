@@ -7,12 +7,12 @@ import pandas as pd
 
 from gptm._basics.errors import ArgumentError
 from gptm._basics.validation import check_choice, check_number
-from gptm.kernels import Sum
+from gptm.kernels.kernel import summands
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
 from gptm.plots.canvas import topic_labels
 from gptm.plots.curves import draw_curves
-from gptm.plots.effect_pictures import (
+from gptm.plots.table_pictures import (
     CURVES,
     POINTS,
     VALUES,
@@ -88,7 +88,7 @@ def plot_topics_over_time(
     if topics is not None:
         topics = topic_numbers(model.fitted_, topics)
     shown = choose(table, "share", topics, CURVES)
-    labels = topic_labels(model, 3, feature_names)
+    labels = topic_labels(model.fitted_, 3, feature_names)
     return draw_curves(ax, by_topic(table, shown, labels), column, "share")
 
 
@@ -153,7 +153,7 @@ def plot_effects(
         raise ValueError(
             f"the term {term!r} has no effects to draw: model.effects has no rows for it."
         )
-    ax = draw_table(table, topics, kind, topic_labels(model, 3, feature_names), ax)
+    ax = draw_table(table, topics, kind, topic_labels(model.fitted_, 3, feature_names), ax)
     if options.get("versus") is not None:
         name_differences(ax, kind)
     return ax
@@ -162,7 +162,7 @@ def plot_effects(
 def check_terms(model: GPTM) -> list[str]:
     """The names of the terms of a fitted model's kernel."""
     check_fitted(model)
-    terms = [str(term) for term in getattr(model, "terms_", ())]
+    terms = model.terms_
     if not terms:
         raise ValueError(
             f"this {type(model).__name__} has no kernel, so there are no effects of side information to draw. "
@@ -179,7 +179,7 @@ def _table_along(
     Stops at the first term that fits, as effects take time.
     """
     by_column: dict[str, pd.DataFrame] = {}
-    for term in _candidates(model, terms, column):
+    for term in _candidates(model, column):
         table = model.effects(term, **options)
         columns = columns_of_table(table)
         if len(columns) == 1 and is_continuous(table[columns[0]]):
@@ -197,25 +197,24 @@ def _table_along(
     )
 
 
-def _candidates(model: GPTM, terms: list[str], column: str | None) -> list[str]:
+def _candidates(model: GPTM, column: str | None) -> list[str]:
     """The terms that may have a curve along the column, from the columns that they read."""
-    kernel = model.kernel_
-    assert kernel is not None
-    parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
-    if len(parts) != len(terms):
-        return terms
-    read = [part.column_names() for part in parts]
     return [
         term
-        for term, columns in zip(terms, read, strict=True)
+        for term, columns in _columns_by_term(model).items()
         if len(columns) == 1 and column in (None, *columns)
     ]
 
 
 def _reads_one_column(model: GPTM, term: str | int) -> bool:
     """Whether a term, given by name, number or column, reads one column; only then are more points of use."""
-    kernel = getattr(model, "kernel_", None)
-    parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
-    named = dict(zip(model.terms_, parts, strict=False)) | dict(enumerate(parts))
-    part = named.get(term)
-    return term not in named or (part is not None and len(part.column_names()) == 1)
+    read = _columns_by_term(model)
+    read |= dict(enumerate(read.values()))
+    return term not in read or len(read[term]) == 1
+
+
+def _columns_by_term(model: GPTM) -> dict[Any, tuple[str, ...]]:
+    """The columns that each term of a fitted model's kernel reads."""
+    assert model.kernel_ is not None
+    parts = summands(model.kernel_)
+    return {term: part.column_names() for term, part in zip(model.terms_, parts, strict=True)}

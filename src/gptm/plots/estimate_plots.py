@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 
 from gptm.effects.estimated_effects import EstimatedEffects
-from gptm.plots.canvas import fitted_labels
-from gptm.plots.effect_pictures import POINTS, draw_table, name_differences
+from gptm.plots.canvas import topic_labels
+from gptm.plots.table_pictures import POINTS, draw_table, name_differences
 from gptm.tables import topic_numbers
 
 
@@ -58,7 +58,7 @@ def plot_estimates(
     table = effects.predict(*columns, at=at, versus=versus, n_points=n_points, level=level)
     chosen = None if topics is None else topic_numbers(effects.fitted, topics)
     table = table.drop(columns="std_error").pipe(_with_levels)
-    ax = draw_table(table, chosen, "share", fitted_labels(effects.fitted, 3, feature_names), ax)
+    ax = draw_table(table, chosen, "share", topic_labels(effects.fitted, 3, feature_names), ax)
     if versus is not None:
         name_differences(ax, "share")
     return ax

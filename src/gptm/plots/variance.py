@@ -69,7 +69,7 @@ def plot_variance_explained(
     shown = list(range(K)) if isinstance(topics, str) and topics == "all" else None
     shown = topic_numbers(model.fitted_, topics) if shown is None else shown
     table = table[table["topic"] != "all"].astype({"topic": int})
-    return _by_topic(table, terms, shown, topic_labels(model, 3, feature_names), ax)
+    return _by_topic(table, terms, shown, topic_labels(model.fitted_, 3, feature_names), ax)
 
 
 def _overall(table: pd.DataFrame, ax: Any) -> Any:

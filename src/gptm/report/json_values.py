@@ -11,9 +11,8 @@ from gptm.corpus.kinds import base_kind
 from gptm.corpus.metadata import level_names, numbers
 
 LONG_TEXT = 80  # characters of a value of metadata that the page shows
-_UNPRINTABLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
-)  # no HTML or UTF-8 has a place for them
+# No HTML or UTF-8 has a place for them.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def clean_text(text: Any, length: int | None = None) -> str:

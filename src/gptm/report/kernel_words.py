@@ -22,7 +22,7 @@ def kernel_sentences(model: GPTM) -> list[str]:
     Documents close in year are alike; the similarity fades over about 2.
     Documents with the same party are alike.
     """
-    kernel = getattr(model, "kernel_", None)
+    kernel = model.kernel_
     if kernel is None:
         return []
     dates = model.fitted_.bound.date_columns()

@@ -121,20 +121,18 @@ def _in_memory(model: GPTM, corpus: Any) -> Any:
     """The corpus, or of one on disk the sample that the model was fitted with."""
     if not isinstance(corpus, BlockCorpus):
         return corpus
-    sample = getattr(model, "sample_", None)
-    if sample is None:
+    if model.sample_ is None:
         raise InputError(
             "a page about a corpus on disk shows the sample that the model was fitted with, which is not known of a "
             "model from a file. Pass corpus=load_attached(path).corpus, from gptm.storage, or the model as fitted."
         )
-    return sample
+    return model.sample_
 
 
 def _words(model: GPTM, corpus: Any) -> list[str]:
-    vocabulary = None if corpus is None else corpus.vocabulary
-    if getattr(model, "feature_names_in_", None) is not None:
-        vocabulary = None
-    return [clean_text(word, 60) for word in tables.word_names(model.fitted_, vocabulary)]
+    fitted = model.fitted_
+    given = corpus.vocabulary if fitted.vocabulary is None and corpus is not None else None
+    return [clean_text(word, 60) for word in tables.word_names(fitted, given)]
 
 
 def _labels(n: int, texts: Sequence[str] | None, ids: np.ndarray | None) -> list[str]:
@@ -147,7 +145,7 @@ def _labels(n: int, texts: Sequence[str] | None, ids: np.ndarray | None) -> list
 
 
 def _overview(model: GPTM, corpus: Any, scores: Any, n_shown: int) -> dict[str, Any]:
-    kernel = getattr(model, "kernel_", None)
+    kernel = model.kernel_
     return {
         "model": type(model).__name__,
         "n_documents": model.fitted_.n_documents,
@@ -246,7 +244,7 @@ def _topics(model: GPTM, names: list[str], share: Array) -> list[dict[str, Any]]
     candidates = _candidates(beta, overall)
     labels = metrics.top_words(tables.shown_weights(model.fitted_), LABEL_WORDS)
     frex = metrics.top_words(metrics.frex(beta), 10)
-    given = [clean_text(name or "", 40) for name in model.topic_names_ or [None] * len(beta)]
+    given = [clean_text(name or "", 40) for name in model.fitted_.names]
     return [
         {
             "topic": topic,

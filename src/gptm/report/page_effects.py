@@ -46,7 +46,7 @@ def effect_terms(
     `labels` name the documents. A term has a `kind`: "curve" (over a number or a date, one line per value of its
     other columns), "categories", "documents" (the ones that it moves most, either way).
     """
-    if getattr(model, "kernel_", None) is None or not hasattr(model, "effects"):
+    if model.kernel_ is None:
         return []
     described = []
     for term in model.terms_:
@@ -163,7 +163,7 @@ def _spread(names: list[str], n: int) -> list[str]:
 
 def variance_parts(model: GPTM, left_out: list[str]) -> dict[str, Any] | None:
     """Shares of the topics' variance by term, all topics together first; None where there is no kernel."""
-    if getattr(model, "kernel_", None) is None or not hasattr(model, "variance_explained"):
+    if model.kernel_ is None:
         return None
     table = _asked(
         "the explained variance", partial(model.variance_explained, level=LEVEL), left_out

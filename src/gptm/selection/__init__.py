@@ -1,7 +1,8 @@
 """Which model, and how many topics: fitted to some documents, scored on the words of others.
 
-One file per public function. They read and split the documents (`folds`), prepare the models (`named_models`), fit
-and score (`fold_fits`), and return `results`, which print as tables (`score_tables`).
+One file per public function. They read the documents (`data`) and split them (`folds`), prepare the models
+(`named_models`), fit and score (`fold_fits`), and return `results`, which print as tables (`score_tables`). What is
+done is kept in a `ScoreStore`, so that an interrupted search goes on. Begin with `cross_validation`.
 """
 
 from gptm.selection.alignment import Alignment, align

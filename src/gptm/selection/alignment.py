@@ -115,8 +115,7 @@ def align(a: GPTM, b: GPTM, *, threshold: float = 0.4) -> Alignment:
     """
     for name, model in (("a", a), ("b", b)):
         check_fitted(model, name)
-    if not (is_real(threshold) and 0.0 <= threshold <= 1.0):
-        raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
+    check_threshold(threshold)
     first, second = a.fitted_, b.fitted_
     columns = _common_words(first, second)
     covered = [_covered(a, columns[0]), _covered(b, columns[1])]
@@ -142,6 +141,12 @@ def align(a: GPTM, b: GPTM, *, threshold: float = 0.4) -> Alignment:
     )
     order = ["status", "a", "b", "overlap", "share_a", "share_b", "topic_a", "topic_b"]
     return Alignment(table[order], named, len(columns[0]))
+
+
+def check_threshold(threshold: Any) -> None:
+    """The least overlap of words at which two topics count as the same."""
+    if not (is_real(threshold) and 0.0 <= threshold <= 1.0):
+        raise ArgumentError("threshold", "must lie between 0 and 1", threshold)
 
 
 def _common_words(a: Fitted, b: Fitted) -> tuple[np.ndarray, np.ndarray]:
@@ -198,5 +203,4 @@ def _rows(overlap: Array, threshold: float) -> list[tuple[Any, ...]]:
 def topic_labels_of(fitted: Fitted) -> list[str]:
     """The names of topics, or their most prominent words."""
     words = shown_words(fitted, _SHOWN_WORDS)
-    names = fitted.topic_names or [None] * fitted.K
-    return [name or " ".join(own) for name, own in zip(names, words, strict=True)]
+    return [name or " ".join(own) for name, own in zip(fitted.names, words, strict=True)]

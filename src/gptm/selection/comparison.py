@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gptm.model import GPTM
+from gptm.selection.data import SHARES, check_shares, read_data
 from gptm.selection.fold_fits import Task, make_tasks, run_tasks
-from gptm.selection.folds import SHARES, check_shares, read_data
+from gptm.selection.folds import described_order, make_folds, make_split
 from gptm.selection.named_models import find_reference, named_models, prepare
-from gptm.selection.ordered_folds import described_order, make_folds, make_split
 from gptm.selection.results import Comparison
 
 TEST_SHARE = 0.2  # of the documents, where they are split once

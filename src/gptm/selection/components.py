@@ -10,10 +10,10 @@ from sklearn.base import clone
 from gptm._basics.errors import ArgumentError
 from gptm._basics.validation import check_number
 from gptm.model import GPTM
+from gptm.selection.data import check_shares, read_data
 from gptm.selection.fold_fits import make_tasks, run_tasks
-from gptm.selection.folds import check_shares, read_data
-from gptm.selection.named_models import name_of, prepare
-from gptm.selection.ordered_folds import described_folds, make_folds
+from gptm.selection.folds import described_folds, make_folds
+from gptm.selection.named_models import name_of, prepare_one
 from gptm.selection.results import ComponentSearch
 from gptm.selection.score_tables import perplexity_column
 
@@ -82,7 +82,7 @@ def search_components(
     folds = make_folds(cv, data, random_state, groups, by_time)
     sizes = _check_sizes(n_components)
     name = name_of(model)
-    prepared = prepare({name: model}, data, random_state)[name]
+    prepared = prepare_one(model, data, random_state)
     models = {size: clone(prepared).set_params(n_components=size) for size in sizes}
     tasks = make_tasks(models, data, folds, shares)
     fits = run_tasks(

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from gptm.model import GPTM
+from gptm.selection.data import SHARES, check_shares, read_data
 from gptm.selection.fold_fits import make_tasks, run_tasks
-from gptm.selection.folds import SHARES, check_shares, read_data
-from gptm.selection.named_models import name_of, prepare
-from gptm.selection.ordered_folds import described_folds, make_folds
+from gptm.selection.folds import described_folds, make_folds
+from gptm.selection.named_models import name_of, prepare_one
 from gptm.selection.results import CrossValidation
 
 
@@ -91,7 +91,7 @@ def cross_validate(
     data, shares = read_data(X, metadata, y), check_shares(observed)
     folds = make_folds(cv, data, random_state, groups, by_time)
     name = name_of(model)
-    models = prepare({type(model).__name__: model}, data, random_state)
+    models = {type(model).__name__: prepare_one(model, data, random_state)}
     fits = run_tasks(
         make_tasks(models, data, folds, shares), len(folds), n_jobs, verbose, checkpoint=checkpoint
     )

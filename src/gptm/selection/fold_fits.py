@@ -17,7 +17,7 @@ from gptm._basics.warnings import warn
 from gptm.corpus import BlockCorpus
 from gptm.corpus.counts import columns_of
 from gptm.model import GPTM
-from gptm.selection.folds import Data
+from gptm.selection.data import Data
 from gptm.selection.named_models import name_of
 from gptm.selection.refits import fitted_to
 from gptm.selection.resumable import Job, Row, run_all

@@ -12,7 +12,7 @@ from gptm._basics.validation import check_seed
 from gptm.corpus.counts import frame_of
 from gptm.kernels import Graph, Kernel, MustLink, Precomputed, is_automatic, resolve_kernel
 from gptm.model import GPTM
-from gptm.selection.folds import Data
+from gptm.selection.data import Data
 
 
 def name_of(model: object) -> str:
@@ -45,7 +45,7 @@ def named_models(models: Any) -> dict[Any, GPTM]:
 def find_reference(reference: Any, models: dict[Any, GPTM]) -> Any:
     """The name of the model that the others are compared with."""
     if reference is None:
-        without = [name for name, model in models.items() if getattr(model, "kernel", None) is None]
+        without = [name for name, model in models.items() if model.kernel is None]
         return next(iter(without or models))
     if reference not in models:
         names = ", ".join(map(repr, models))
@@ -59,24 +59,34 @@ def prepare(
     models: dict[Any, GPTM], data: Data, random_state: Any, split: bool = True
 ) -> dict[Any, GPTM]:
     """Clones with their kernel and seed set; an error for kernels that cannot be split into folds."""
+    seed = _settled_seed(random_state)
+    return {name: _prepared(model, data, seed, split) for name, model in models.items()}
+
+
+def prepare_one(model: GPTM, data: Data, random_state: Any, split: bool = True) -> GPTM:
+    """The same for a single model."""
+    return _prepared(model, data, _settled_seed(random_state), split)
+
+
+def _settled_seed(random_state: Any) -> Any:
+    """A number that is the same for all models, or None."""
     check_seed("random_state", random_state)
-    seed = random_state
-    if not (random_state is None or isinstance(random_state, int | np.integer)):
-        seed = int(check_random_state(random_state).randint(2**31))
-    prepared = {}
-    for name, model in models.items():
-        copy = clone(model)
-        if copy.random_state is None:
-            copy.set_params(random_state=seed)
-        kernel = getattr(copy, "kernel", None)
-        if split:
-            _refuse_positions(kernel)
-        if is_automatic(kernel):
-            # Announced once, and the same in all folds.
-            frame = frame_of(data.X, data.metadata, data.n)
-            copy.set_params(kernel=resolve_kernel(kernel, frame))
-        prepared[name] = copy
-    return prepared
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return random_state
+    return int(check_random_state(random_state).randint(2**31))
+
+
+def _prepared(model: GPTM, data: Data, seed: Any, split: bool) -> GPTM:
+    copy = clone(model)
+    if copy.random_state is None:
+        copy.set_params(random_state=seed)
+    if split:
+        _refuse_positions(copy.kernel)
+    if is_automatic(copy.kernel):
+        # Announced once, and the same in all folds.
+        frame = frame_of(data.X, data.metadata, data.n)
+        copy.set_params(kernel=resolve_kernel(copy.kernel, frame))
+    return copy
 
 
 def _refuse_positions(kernel: Any) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from gptm.selection.paired import ERROR, paired_differences, with_changes, written_changes
 from gptm.selection.score_tables import as_text, common_folds, per_group, perplexity_column
-from gptm.views.frame_view import frame_card
+from gptm.views.shown_table import frame_card
 from gptm.views.text_lines import WIDTH
 
 
@@ -25,19 +25,21 @@ class _Result(ABC):
         return not self.note
 
     @abstractmethod
-    def _printed(self) -> tuple[pd.DataFrame, str]:
-        """A table of texts, and the line below it."""
+    def printed(self) -> pd.DataFrame:
+        """The table as texts."""
+
+    @property
+    def conclusion(self) -> str:
+        """The line below the table; empty if there is none."""
+        return ""
 
     def __repr__(self) -> str:
-        table, conclusion = self._printed()
-        shown = table.to_string(line_width=WIDTH)
-        return "\n".join(
-            [*wrap(self.title, WIDTH), *wrap(self.note, WIDTH), shown, *wrap(conclusion, WIDTH)]
-        )
+        shown = self.printed().to_string(line_width=WIDTH)
+        above, below = [*wrap(self.title, WIDTH), *wrap(self.note, WIDTH)], self.conclusion
+        return "\n".join([*above, shown, *wrap(below, WIDTH)])
 
     def _repr_html_(self) -> str:
-        table, conclusion = self._printed()
-        return frame_card(self.title, table, [self.note, conclusion])
+        return frame_card(self.title, self.printed(), [self.note, self.conclusion])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -103,10 +105,10 @@ class CrossValidation(_Result):
         values = self.table.astype(np.float64)
         return pd.DataFrame({"mean": values.mean(), "std": values.std()}).T
 
-    def _printed(self) -> tuple[pd.DataFrame, str]:
+    def printed(self) -> pd.DataFrame:
         text = pd.concat([as_text(self.table), as_text(self.summary)])
         text.loc["std", "converged"] = ""
-        return text.rename_axis("fold"), ""
+        return text.rename_axis("fold")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -154,16 +156,21 @@ class Comparison(_Result):
     def best(self) -> Any:
         return self.table.iloc[:, 0].idxmin()
 
-    def _printed(self) -> tuple[pd.DataFrame, str]:
+    def printed(self) -> pd.DataFrame:
         table = self.table
         changes = written_changes(table)
         text = as_text(table.drop(columns=[f"{name}{ERROR}" for name in changes]))
+        return text.assign(**changes)
+
+    @property
+    def conclusion(self) -> str:
+        table = self.table
         conclusion = f"lowest {self.folds.columns[0]}: {self.best}"
-        if changes:
+        if written_changes(table):
             conclusion += f"; changes are relative to {self.reference}"
         if table.filter(like=ERROR).notna().any(axis=None):
             conclusion += ", ± one standard error"
-        return text.assign(**changes), conclusion
+        return conclusion
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -240,17 +247,22 @@ class ComponentSearch(_Result):
 
         return plot_components(self, ax=ax)
 
-    def _printed(self) -> tuple[pd.DataFrame, str]:
-        table, best, lowest = self.table, self.best, self.lowest
-        changes = written_changes(table)
+    def printed(self) -> pd.DataFrame:
+        table = self.table
         aside = [f"change{ERROR}", "std", "iterations", "converged"]  # which are in the table
-        text = as_text(table.drop(columns=aside, errors="ignore")).assign(**changes)
+        text = as_text(table.drop(columns=aside, errors="ignore"))
+        text = text.assign(**written_changes(table))
         for column in ("best", "lowest"):
             text[column] = np.where(table[column], "*", "")
+        return text
+
+    @property
+    def conclusion(self) -> str:
+        sizes, best, lowest = self.table.index, self.best, self.lowest
         conclusion = f"lowest perplexity: {lowest} topics"
-        if len(table) > 1 and lowest == table.index[-1]:
+        if len(sizes) > 1 and lowest == sizes[-1]:
             conclusion += ", the largest number tried"
         conclusion += f"; best: {best} topics, the smallest number within one standard error of it"
         if self.n_folds > 1:
             conclusion += " (paired within folds)"
-        return text, conclusion
+        return conclusion

@@ -14,7 +14,7 @@ from gptm._basics.errors import Argument, InputError
 from gptm._basics.version import VERSION
 from gptm.corpus import BlockCorpus
 from gptm.model import GPTM
-from gptm.selection.folds import Data
+from gptm.selection.data import Data
 from gptm.storage.digests import digest, setting_digest, text_digest
 
 _KIND = "gptm scores"

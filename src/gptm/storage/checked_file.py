@@ -31,9 +31,8 @@ def read_checked(path: str | os.PathLike[str], wanted: Callable[[str], bool]) ->
     name = os.fspath(path)
     if not Path(path).exists():
         raise FileNotFoundError(f"there is no file {name}.")
-    with Path(path).open(
-        "rb"
-    ):  # the system says it best where a file may not be read, or is a folder
+    # The system says it best where a file may not be read, or is a folder.
+    with Path(path).open("rb"):
         pass
     try:
         with safe_open(name, framework="numpy") as file:

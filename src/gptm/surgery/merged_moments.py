@@ -17,9 +17,8 @@ from gptm.inference.contrasts import contrasts, to_contrasts
 from gptm.inference.sampling.kept import mapped
 
 N_SIMULATED = 20_000  # logits of documents
-_NARROWEST = (
-    0.05  # of the smallest eigenvalue that a linear merge would have: the least that remains
-)
+# Of the smallest eigenvalue that a linear merge would have: the least that remains.
+_NARROWEST = 0.05
 _SEED = 0
 
 

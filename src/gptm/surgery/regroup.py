@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix
 
 from gptm import metrics
 from gptm._basics.errors import ArgumentError, Message
+from gptm._basics.sparse_arrays import row_sums
 from gptm._basics.types import Array
 from gptm.fitted import Draws, Fitted, Origin
 from gptm.inference.contrasts import centred, contrasts
@@ -118,7 +119,7 @@ def _coherence(old: Fitted, origin: Origin) -> Array | None:
 
 def with_counts(fitted: Fitted, counts: csr_matrix) -> Fitted:
     """The fit with the words of its training documents, which a file may not have."""
-    lengths = np.asarray(counts.sum(1)).ravel()
+    lengths = row_sums(counts)
     if lengths.shape != fitted.lengths.shape or not np.allclose(lengths, fitted.lengths):
         expected = (
             f"must be the {len(fitted.lengths)} training documents with {fitted.lengths.sum():g} words, in the "

@@ -19,7 +19,7 @@ from gptm._basics.validation import check_number
 from gptm.fitted import TINY, Fitted, Origin
 from gptm.starts.lda import LdaRun
 from gptm.surgery.regroup import Members, origin_of, regroup
-from gptm.surgery.topic_edits import names_of, shown
+from gptm.surgery.topic_edits import shown
 from gptm.tables import topic_coherence
 
 SWEEPS = 200  # that look for subtopics
@@ -128,7 +128,7 @@ def _members(old: Fitted, origin: Origin, topic: int, n: int) -> Members:
 
 def divided(fitted: Fitted, division: Division, refitted: Fitted) -> Fitted:
     """What a fit from a division has found, with names and history of the fit that was divided."""
-    topic, n, names = division.topic, division.n, names_of(fitted)
+    topic, n, names = division.topic, division.n, fitted.names
     old_name = names[topic]
     new_names = [None if old_name is None else f"{old_name} {part + 1}" for part in range(n)]
     names[topic : topic + 1] = new_names

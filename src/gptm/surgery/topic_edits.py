@@ -24,7 +24,7 @@ def name_topics(fitted: Fitted, names: Mapping[Any, str | None]) -> Fitted:
     numbers = [topic_numbers(fitted, topic)[0] for topic in names]
     if len(set(numbers)) < len(numbers):
         raise ArgumentError("names", "must name each topic once", names)
-    given = names_of(fitted)
+    given = fitted.names
     for number, name in zip(numbers, names.values(), strict=True):
         given[number] = checked_name(name)
     _check_distinct(given)
@@ -91,7 +91,7 @@ def restore_topics(fitted: Fitted) -> Fitted:
     if fitted.origin is None:
         return fitted
     names: Names = [None] * fitted.origin.fitted.K
-    for name, group in zip(names_of(fitted), fitted.origin.members, strict=True):
+    for name, group in zip(fitted.names, fitted.origin.members, strict=True):
         if len(group) == 1:
             names[group[0]] = name
     return replace(
@@ -105,7 +105,7 @@ def _grouped(
     fitted: Fitted, groups: list[list[int]], names: Mapping[int, str | None], done: str
 ) -> Fitted:
     """With topics that are groups of the present ones; names of groups by their new numbers, others as they are."""
-    old, old_names = origin_of(fitted), names_of(fitted)
+    old, old_names = origin_of(fitted), fitted.names
     given = [
         names[place] if place in names else old_names[group[0]]
         for place, group in enumerate(groups)
@@ -131,11 +131,6 @@ def _kept_coherence(fitted: Fitted, grouped: Fitted, groups: list[list[int]]) ->
 # Names
 
 
-def names_of(fitted: Fitted) -> Names:
-    """(K,) names of the topics, None for those without one; a list of its own."""
-    return list(fitted.topic_names or [None] * fitted.K)
-
-
 def checked_name(name: Any) -> str | None:
     """A name without space around it; None for no name, or an error."""
     if name is not None and not isinstance(name, str):
@@ -150,13 +145,13 @@ def merged_name(fitted: Fitted, numbers: list[int]) -> str | None:
     >>> merged_name(SimpleNamespace(topic_names=["oil", None, "gas"], K=3), [0, 1, 2])
     'oil + gas'
     """
-    names = names_of(fitted)
+    names = fitted.names
     return " + ".join(name for number in numbers if (name := names[number])) or None
 
 
 def shown(fitted: Fitted, numbers: list[int]) -> str:
     """Topics in a sentence, by number and name."""
-    names = names_of(fitted)
+    names = fitted.names
     return listed(f"{number}{_bracketed(names[number])}" for number in numbers)
 
 

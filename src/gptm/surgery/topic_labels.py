@@ -10,17 +10,15 @@ from gptm._basics.errors import ArgumentError
 from gptm.corpus import Corpus
 from gptm.corpus.phrases import Phrase, PhraseStream
 from gptm.fitted import Fitted
-from gptm.surgery.topic_edits import checked_name, names_of
+from gptm.surgery.topic_edits import checked_name
 from gptm.tables import document_table, shown_words, topic_shares, word_names
 
 Namer = Callable[[list[str], list[str]], str | None]
 N_CANDIDATES = 25  # of a topic's most probable words, from which its name is made
 N_PARTS = 3  # words or phrases in a name
 _ENDING = 3  # letters by which two forms of one word differ at most
-_STEM, _BOTH_ENDINGS = (
-    6,
-    4,
-)  # letters that two words begin with, and what may follow, as in immigrant and immigration
+# Letters that two words begin with, and what may follow, as in immigrant and immigration.
+_STEM, _BOTH_ENDINGS = 6, 4
 _TEXTS = 2000  # in which phrases for names are looked for
 
 
@@ -32,7 +30,7 @@ def names_by(
         expected = "must be a function of a list of words and a list of texts that returns a name"
         raise ArgumentError("function", expected, function)
     words = shown_words(fitted, n_words)
-    names = names_of(fitted)
+    names = fitted.names
     for topic in range(fitted.K):
         texts = typical_texts(fitted, topic, n_documents, corpus)
         name = function(words[topic], texts)
@@ -73,14 +71,13 @@ def text_phrases(fitted: Fitted, corpus: Corpus | None) -> list[Phrase]:
 
 def own_names(
     fitted: Fitted,
-    feature_names: Sequence[str] | None = None,
     phrases: Sequence[Phrase] = (),
 ) -> dict[int, str | None]:
     """Names from the topics' own words: frequent and exclusive ones, no word in two names, phrases before words.
 
     Large topics choose first. `phrases` are made of words that the model counts one by one.
     """
-    words = [str(word) for word in word_names(fitted, feature_names)]
+    words = [str(word) for word in word_names(fitted)]
     frex = metrics.frex(fitted.components)
     candidates = metrics.top_words(fitted.components, N_CANDIDATES)
     best = fitted.components.argmax(0)  # the topic in which each word is most probable

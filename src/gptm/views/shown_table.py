@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from gptm.views.frame_view import frame_card
+from gptm.views.html_card import card, html_table
 from gptm.views.text_lines import WIDTH, cut, one_line
 
 _SHOWN = 60  # rows
@@ -62,6 +62,37 @@ def table_card(title: str, table: pd.DataFrame, notes: Sequence[str] = ()) -> st
         [more, *notes],
         numbers=[name for name in texts if _is_number(table, name)],
     )
+
+
+def frame_card(
+    title: str,
+    table: pd.DataFrame,
+    notes: Sequence[str] = (),
+    numbers: Sequence[str] | None = None,
+) -> str:
+    """A table with its index as first columns, under a title and above notes; empty notes are left out.
+
+    The columns called `numbers` are aligned to the right; by default all but the index.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> "<b>" in frame_card("t", pd.DataFrame({"x": ["<b>"]}, index=["<b>"]))
+    False
+    """
+    names = [str(name) if name is not None else "" for name in table.index.names]
+    labels = [label if isinstance(label, tuple) else (label,) for label in table.index]
+    header = [*names, *map(str, table.columns)]
+    rows = [
+        [*map(str, label), *map(str, row)]
+        for label, row in zip(labels, table.itertuples(index=False, name=None), strict=True)
+    ]
+    right = [
+        place
+        for place, name in enumerate(header)
+        if (place >= len(names) if numbers is None else name in numbers)
+    ]
+    return card(title, table=html_table(header, rows, right), notes=[n for n in notes if n])
 
 
 def table_lines(table: pd.DataFrame, numbers: Sequence[str] = ()) -> list[str]:
