@@ -268,18 +268,8 @@ def test_logits_given_the_topics_of_tokens(case):
         assert p_value > 1e-3
 
 
-@pytest.mark.parametrize("case", LOGITS)
-def test_logits_where_topics_are_many(case, monkeypatch):
-    """In single precision."""
-    monkeypatch.setattr(documents, "FEW_TOPICS", 1)
-    z, _ = distances_of_logits(*LOGITS[case])
-    assert np.abs(z).max() < 4
-
-
 @pytest.mark.parametrize("case", ["two", "three"])
-@pytest.mark.parametrize("few", [1, 200])
-def test_logits_of_a_wrong_precision(case, few, monkeypatch):
-    monkeypatch.setattr(documents, "FEW_TOPICS", few)
+def test_logits_of_a_wrong_precision(case):
     z, _ = distances_of_logits(*LOGITS[case], wrong=1.3)
     assert np.abs(z).max() > 8
 
@@ -928,10 +918,8 @@ def everything_of(state):
     return [*state.urn, *state[:1], *state[2:6], state.S, state.B, state.log_density, *of_parts]
 
 
-@pytest.mark.parametrize("few", [1, 200])
 @pytest.mark.parametrize("kernel", [True, False])
-def test_the_same_for_any_number_of_threads(kernel, few, monkeypatch):
-    monkeypatch.setattr(documents, "FEW_TOPICS", few)
+def test_the_same_for_any_number_of_threads(kernel):
     found = []
     for n_jobs in (1, 2):
         problem, state = larger_model(n_jobs, kernel)
@@ -943,26 +931,23 @@ def test_the_same_for_any_number_of_threads(kernel, few, monkeypatch):
     assert state.sweep == 3
 
 
-def sweep_documents(cuts, key=5, many=False):
+def sweep_documents(cuts, key=5):
     """eta, tally, fits and shares after a sweep over blocks of documents between the cuts."""
     problem, state = larger_model(1)
     counts, K = problem.counts, state.K
     eta, fits, shares = state.eta.copy(), np.empty(len(state.eta)), np.zeros(K)
     tally = _hot.padded_zeros(counts.shape[1], K, dtype=np.float32)
-    P = documents.precision_of(state.S)
-    loop, scratch, how = _hot.sweep_block, _hot.SweepScratch(K), (P, 1)
-    if many:
-        loop, scratch = _hot.sweep_many_topics, _hot.ManyTopicsScratch(K)
-        how = (documents.single_precision(P),)
+    P = documents.single_precision(documents.precision_of(state.S))
+    scratch = _hot.SweepScratch(K)
     for a, b in pairwise(cuts):
-        loop(
+        _hot.sweep_block(
             counts.indptr[a : b + 1],
             counts.indices,
             counts.data,
             a,
             np.uint64(key),
             np.zeros((b - a, K)),
-            *how,
+            P,
             state.beta_T,
             eta[a:b],
             tally,
@@ -973,14 +958,13 @@ def sweep_documents(cuts, key=5, many=False):
     return eta, tally, fits, shares
 
 
-@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("cuts", [[0, 13, 700], [0, 1, 2, 300, 301, 307, 700]])
-def test_the_same_for_any_blocks(cuts, many):
-    whole, parts = sweep_documents([0, 700], many=many), sweep_documents(cuts, many=many)
+def test_the_same_for_any_blocks(cuts):
+    whole, parts = sweep_documents([0, 700]), sweep_documents(cuts)
     for a, b in zip(whole[:3], parts[:3], strict=True):
         assert np.array_equal(a, b)
     assert_allclose(whole[3], parts[3], rtol=1e-12)  # a sum, in the same order
-    other = sweep_documents([0, 700], key=6, many=many)
+    other = sweep_documents([0, 700], key=6)
     assert np.mean(whole[0] == other[0]) < 0.1  # another key, other numbers
 
 
@@ -1255,14 +1239,6 @@ def test_geweke_with_matrices_in_every_third_sweep(name, narrow_priors):
     assert max(map(abs, z.values())) < 4, z
 
 
-@pytest.mark.parametrize("name", ["no kernel", "free"])
-def test_geweke_where_topics_are_many(name, narrow_priors):
-    """Here any are."""
-    narrow_priors.setattr(documents, "FEW_TOPICS", 1)
-    z = geweke(name, 10000, narrow_priors, seed=2)
-    assert max(map(abs, z.values())) < 4, z
-
-
 # The same in blocks: three documents in memory, one in each of two blocks elsewhere
 
 
@@ -1439,13 +1415,6 @@ BROKEN = [
     ("identity", weights_not_counted),
     ("graph", logits_that_forget_the_means),
 ]
-
-
-def test_geweke_notices_where_topics_are_many(narrow_priors):
-    narrow_priors.setattr(documents, "FEW_TOPICS", 1)
-    stronger_prior_of_logits(narrow_priors)
-    z = geweke("no kernel", 5000, narrow_priors)
-    assert max(map(abs, z.values())) > 6, z
 
 
 @pytest.mark.parametrize(("name", "break_it"), BROKEN)

@@ -35,7 +35,6 @@ from gptm._hot.linear_algebra import (
     weighted_precision,
 )
 from gptm._hot.logit_variances import settle_nu2, solve_nu2
-from gptm._hot.many_topics_sweep import ManyTopicsScratch, sweep_many_topics
 from gptm._hot.nearest import keep_nearest, nearest_by_words, nearest_members, nearest_rows
 from gptm._hot.newton import LEVELS, level_of, newton_direction
 from gptm._hot.point_summaries import PointsOut
@@ -61,7 +60,6 @@ __all__ = [
     "LANES",
     "LEVELS",
     "NOWHERE",
-    "ManyTopicsScratch",
     "PointsOut",
     "PointsScratch",
     "Rules",
@@ -111,7 +109,6 @@ __all__ = [
     "solve_nu2",
     "summed",
     "sweep_block",
-    "sweep_many_topics",
     "take_words",
     "to_contrast_rows",
     "to_topic_rows",

@@ -1,65 +1,71 @@
 """One sweep over a block of documents: topics of tokens, then logits."""
 
+import math
+
 import numpy as np
 
 from gptm._hot.compile_options import FAST, inlined, loop
-from gptm._hot.exponential import log
-from gptm._hot.logit_draws import draw_numbers, move_eight, soften
+from gptm._hot.logit_draws import draw_numbers, fill_pulls, move_run, soften
 from gptm._hot.random_keys import stream
-from gptm._hot.simd import LANES, get, padded, padded_zeros, put
+from gptm._hot.simd import LANES, get, padded, padded_zeros
 from gptm._hot.token_draws import draw_tokens
 
-PANELS = 8  # of eight documents each, whose logits move together: the prior precision is read once for all
+PANELS = 16  # of eight documents each: rows of the prior precision are read once for all
 
 
 class SweepScratch:
     """Memory for one thread."""
 
     def __init__(self, K: int):
-        rows = padded(K)
-        self.panels = padded_zeros(4, PANELS, LANES * rows)  # tokens, mean, away, e
-        self.lanes = padded_zeros(2, PANELS, LANES)  # lengths, and sums of e
-        self.room = padded_zeros(3, LANES)
+        rows, D = padded(K), PANELS * LANES
+        self.n, self.e = padded_zeros(2, D, rows)
+        self.away = padded_zeros(D, rows, dtype=np.float32)
+        self.panels = padded_zeros(PANELS, LANES * rows, dtype=np.float32)
+        self.sums = padded_zeros(2, D)  # of n and e
+        self.states = np.zeros(D, dtype=np.uint64)
         self.numbers = padded_zeros(3, LANES * LANES)
-        self.states = np.zeros((PANELS, LANES), dtype=np.uint64)
-        self.single = np.zeros((3, rows), dtype=np.float32)  # proportions, and weights of topics
-        self.n = np.zeros(K)
+        self.pulls = padded_zeros(2, LANES * LANES, dtype=np.float32)
+        self.room = padded_zeros(2, LANES)
+        self.single = padded_zeros(3, rows, dtype=np.float32)  # proportions, and weights of topics
 
     def __iter__(self):
         return iter(vars(self).values())
 
 
 @inlined(fastmath=FAST)
-def take_in(eta, mean, start, means, away):
-    """Fill a panel with prior means of documents, and one with how far their logits are from these, from `start` on."""
-    for lane in range(LANES):
-        d = min(start + lane, eta.shape[0] - 1)  # the last one again, in lanes that are not read
-        for k in range(eta.shape[1]):
-            means[k * LANES + lane] = mean[d, k]
-            away[k * LANES + lane] = eta[d, k] - mean[d, k]
+def take_shares(e, scale, out, shares):
+    """Fill `out` with the proportions of one document, and add them to `shares`."""
+    for k in range(shares.shape[0]):
+        theta = e[k] * scale
+        out[k] = np.float32(theta)
+        shares[k] += theta
 
 
 @inlined(fastmath=FAST)
-def hand_back(means, away, start, eta):
-    """Write logits, centred: words cannot see what a document's topics have in common."""
-    K = eta.shape[1]
-    for lane in range(min(LANES, eta.shape[0] - start)):
-        d, middle = start + lane, 0.0
-        for k in range(K):
-            eta[d, k] = means[k * LANES + lane] + away[k * LANES + lane]
+def take_away(eta, mean, out):
+    """Fill `out` with how far a document's logits are from their prior means."""
+    for k in range(eta.shape[0]):
+        out[k] = np.float32(eta[k] - mean[k])
+
+
+@inlined(fastmath=FAST)
+def centre(eta):
+    """Take from logits what a document's topics have in common: words cannot see it."""
+    for d in range(eta.shape[0]):
+        middle = 0.0
+        for k in range(eta.shape[1]):
             middle += eta[d, k]
-        middle /= K
-        for k in range(K):
+        middle /= eta.shape[1]
+        for k in range(eta.shape[1]):
             eta[d, k] -= middle
 
 
-@inlined(fastmath=FAST)
-def take_shares(e, lane, scale, out, shares):
-    """Fill `out` with the proportions of one document, and add them to `shares`."""
-    for k in range(shares.shape[0]):
-        theta = e[k * LANES + lane] * scale
-        out[k] = np.float32(theta)
-        shares[k] += theta
+@inlined()
+def lay_side_by_side(away, panel):
+    """Fill a panel from eight rows."""
+    for k in range(away.shape[1]):
+        for lane in range(LANES):
+            panel[k * LANES + lane] = away[lane, k]
 
 
 @loop(fastmath=FAST)
@@ -71,80 +77,63 @@ def sweep_block(
     key,
     mean,
     P,
-    passes,
     beta_T,
     eta,
     tally,
     fits,
     shares,
-    panels,
-    lanes,
-    room,
-    numbers,
-    all_states,
-    single,
     n,
+    e,
+    away,
+    panels,
+    sums,
+    states,
+    numbers,
+    pulls,
+    room,
+    single,
 ):
     """Draw the topics of all tokens, then the logits, of a block of documents; eta (n, K) moves in place.
 
     `first` is the number of the block's first document: with `key` it says which random numbers are whose. `mean` are
-    the documents' prior means, P (K padded, K padded) their precision, `beta_T` (V, K padded) the topics in single
-    precision. Logits make so many `passes` over the topics. `tally` (V, K padded) has the drawn topics of words added,
-    `shares` (K,) the proportions before the sweep; `fits` (n,) are log-probabilities of the words under these, topics
-    of tokens summed out.
+    the documents' prior means, P (K padded, K padded) their precision, `beta_T` (V, K padded) the topics, both in
+    single precision. `tally` (V, K padded) has the drawn topics of words added, `shares` (K,) the proportions before
+    the sweep; `fits` (n,) are log-probabilities of the words under these, topics of tokens summed out.
     """
     D, K = eta.shape
     theta, running, weights = single[0], single[1], single[2]
+    normals, uniform, wide = numbers[0], numbers[1], numbers[2]
+    N, whole = sums[0], sums[1]
     for group in range(0, D, LANES * PANELS):
-        here = min(PANELS, -(-(D - group) // LANES))
-        for b in range(here):
-            start = group + b * LANES
-            tokens, means, away = panels[0, b], panels[1, b], panels[2, b]
-            e, states, N = panels[3, b, : K * LANES], all_states[b], lanes[0, b]
-            take_in(eta, mean, start, means, away)
-            whole, high = soften(away, means, e)
-            put(lanes[1, b], 0, whole)
-            put(room[0], 0, high + log(whole))
-            put(room[1], 0, 1.0 / whole)
-            for lane in range(LANES):
-                d = min(start + lane, D - 1)
-                state = stream(key, first + d)
-                n[:] = 0.0
-                if start + lane < D:
-                    span = slice(indptr[d], indptr[d + 1])
-                    take_shares(e, lane, room[1, lane], theta, shares)
-                    state, fits[d] = draw_tokens(
-                        indices[span],
-                        data[span],
-                        eta[d],
-                        room[0, lane],
-                        theta,
-                        beta_T,
-                        state,
-                        running,
-                        weights,
-                        n,
-                        tally,
-                    )
-                states[lane] = state
-                N[lane] = n.sum()
-                for k in range(K):
-                    tokens[k * LANES + lane] = n[k]
-        for _ in range(passes):
-            move_logits(K, P, here, panels, lanes, room, numbers, all_states)
-        for b in range(here):
-            hand_back(panels[1, b], panels[2, b], group + b * LANES, eta)
-
-
-@inlined(fastmath=FAST)
-def move_logits(K, P, here, panels, lanes, room, numbers, states):
-    """A pass over all topics of some panels of documents."""
-    pulls, normals, uniform = numbers[0], numbers[1], numbers[2]
-    for k in range(0, K, LANES):
-        for b in range(here):
-            draw_numbers(states[b], room[2], normals, uniform)
-            N, whole, e = get(lanes[0, b], 0), get(lanes[1, b], 0), panels[3, b, : K * LANES]
-            whole = move_eight(
-                P, k, panels[0, b], N, whole, panels[2, b], e, pulls, normals, uniform
-            )
-            put(lanes[1, b], 0, whole)
+        here = min(PANELS * LANES, D - group)
+        for i in range(here):
+            d = group + i
+            whole[i], high = soften(eta[d], e[i])
+            take_away(eta[d], mean[d], away[i])
+            take_shares(e[i], 1.0 / whole[i], theta, shares)
+            n[i, :] = 0.0
+            span = slice(indptr[d], indptr[d + 1])
+            state, fits[d] = draw_tokens(
+                indices[span], data[span], eta[d], high + math.log(whole[i]), theta, beta_T,
+                stream(key, first + d), running, weights, n[i, :K], tally,
+            )  # fmt: skip
+            N[i] = n[i].sum()
+            states[i] = state
+        n_panels = -(-here // LANES)
+        for b in range(n_panels):
+            at = b * LANES
+            lay_side_by_side(away[at : at + LANES], panels[b])
+        for k in range(0, K, LANES):
+            for pair in range(0, n_panels, 2):
+                other = min(pair + 1, n_panels - 1)
+                fill_pulls(P, k, K - 1, panels[pair], panels[other], pulls)
+                for b in range(pair, other + 1):
+                    at = b * LANES
+                    draw_numbers(states[at : at + LANES], room[0], normals, uniform)
+                    move_run(
+                        P, k, min(k + LANES, K), n[at : at + LANES], get(N, at),
+                        whole[at : at + LANES], e[at : at + LANES], panels[b],
+                        eta[group + at : min(group + at + LANES, group + here)],
+                        pulls[b - pair], wide, room, normals, uniform,
+                    )  # fmt: skip
+        centre(eta[group : group + here])

@@ -1,7 +1,7 @@
 """Documents: the topics of their tokens, then their logits. A pure function of a block of documents and a key."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -14,13 +14,12 @@ from gptm.inference.problem import FitProblem
 from gptm.inference.sampling.state import ChainState, Precision
 from gptm.inference.sampling.topic_prior import random_key
 
-MANY_SHARDS = (
+MOST_SHARDS = (
     8  # each counts words in a (V, K) array of its own; the same ones for any number of threads
 )
-SHARDS_OF_MANY = 4  # with many topics
+FEW_TOPICS = 200  # with more, such arrays are large, and there are at most
+SHARDS_OF_MANY = 4
 MIN_SHARD = 8192  # distinct words
-PASSES = 1  # over the topics of a document's logits
-FEW_TOPICS = 200  # with more, the prior pulls in single precision, and tokens are drawn otherwise
 
 
 def precision_of(S: Array) -> Array:
@@ -89,28 +88,24 @@ def sweep_documents(
     D, V = counts.shape
     K, fits = eta.shape[1], np.empty(D)
     # With many words, adding up the shards' counts would cost more than tokens do.
-    n_shards = int(np.clip(min(counts.nnz // MIN_SHARD, counts.nnz // V), 1, MANY_SHARDS))
-    many = K > FEW_TOPICS
-    if many:  # likewise
-        n_shards = min(n_shards, SHARDS_OF_MANY)
+    most = MOST_SHARDS if K <= FEW_TOPICS else SHARDS_OF_MANY
+    n_shards = int(np.clip(min(counts.nnz // MIN_SHARD, counts.nnz // V), 1, most))
     pieces = shards(np.diff(counts.indptr) + K, n_shards)
-    loop: Any = _hot.sweep_many_topics if many else _hot.sweep_block
-    make_scratch: Any = _hot.ManyTopicsScratch if many else _hot.SweepScratch
-    how: Any = (single_precision(P),) if many else (P, PASSES)
+    precision = single_precision(P)
 
     def run(shard: slice, checkpoint: Callable[[], None]) -> tuple[Array, Array]:
         tally = _hot.padded_zeros(V, K, dtype=np.float32)
-        shares, scratch = np.zeros(K), make_scratch(K)
+        shares, scratch = np.zeros(K), _hot.SweepScratch(K)
         for rows in blocks(shard.start, shard.stop, BLOCK):
             checkpoint()
-            loop(
+            _hot.sweep_block(
                 counts.indptr[rows.start : rows.stop + 1],
                 counts.indices,
                 counts.data,
                 first + rows.start,
                 key,
                 mean[rows],
-                *how,
+                precision,
                 beta_T,
                 eta[rows],
                 tally,
