@@ -311,6 +311,19 @@ def test_top_words_are_those_of_a_loop():
         assert metrics.top_words(beta, n).tolist() == [best(row, n) for row in beta]
 
 
+odd_weights = st.sampled_from([0.0, 0.25, 0.25, 1.0, -1.0, -np.inf, np.inf, np.nan])
+
+
+@settings(max_examples=50)
+@given(
+    arrays(float, st.tuples(st.integers(1, 3), st.integers(1, 9)), elements=odd_weights),
+    st.integers(1, 12),
+)
+def test_top_words_are_those_of_a_stable_sort(weights, n):
+    in_order = np.argsort(-weights, axis=1, kind="stable")
+    assert_array_equal(metrics.top_words(weights, n), in_order[:, :n])
+
+
 @pytest.mark.parametrize("make", [np.asarray, csr_matrix, csr_array, coo_matrix, np.ndarray.tolist])
 @pytest.mark.parametrize("n_words", [2, 5, 15])
 def test_coherence_is_that_of_a_loop(make, n_words):

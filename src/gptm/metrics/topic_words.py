@@ -32,7 +32,16 @@ def top_words(topics: Any, n_words: int = 10) -> np.ndarray:
            [0, 2]])
     """
     check_number("n_words", n_words, least=1, integer=True)
-    return np.argsort(-as_topics(topics), axis=1, kind="stable")[:, :n_words]
+    lowest_first = -as_topics(topics)
+    n = min(int(n_words), lowest_first.shape[1])
+    return np.stack([_first_in_order(row, n) for row in lowest_first])
+
+
+def _first_in_order(values: Array, n: int) -> np.ndarray:
+    """Where the n lowest values are, lowest first, ties in their order: as a stable sort, without sorting all."""
+    last = np.partition(values, n - 1)[n - 1]
+    candidates = np.flatnonzero(~(values > last))  # NaN stays, and comes last
+    return candidates[np.argsort(values[candidates], kind="stable")[:n]]
 
 
 def frex(topics: Any, weight: float = 0.5) -> Array:
