@@ -963,7 +963,7 @@ def test_bands_of_few_groups_have_a_width_in_every_topic(n_groups, coregionaliza
         coregionalization=coregionalization,
         init=beta,
         random_state=0,
-        max_iter=200,
+        max_iter=800,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -142,7 +142,7 @@ def merged_name(fitted: Fitted, numbers: list[int]) -> str | None:
     """The names of the parts, where they have any.
 
     >>> from types import SimpleNamespace
-    >>> merged_name(SimpleNamespace(topic_names=["oil", None, "gas"], K=3), [0, 1, 2])
+    >>> merged_name(SimpleNamespace(names=["oil", None, "gas"]), [0, 1, 2])
     'oil + gas'
     """
     names = fitted.names
