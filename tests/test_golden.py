@@ -19,8 +19,8 @@ FOLDER = Path(__file__).parent / "golden"
 RECORD = FOLDER / "fits.npz"
 MODEL, ANSWERS = FOLDER / "model.gptm", FOLDER / "model.npz"
 LOOSE = {"rtol": 1e-4, "atol": 1e-6}  # where another processor rounds differently
-# A length-scale learnt anew differs in its last digits, and features of it may then change their signs: other draws.
-ROUNDING_DECIDES = {"chains"}
+# How many draws the draws of an effect are worth depends on their ranks, so that rounding moves ends of bands a little.
+BANDS = {"sum.effects0": {"rtol": 0.0, "atol": 0.03}}
 
 
 def documents():
@@ -96,8 +96,6 @@ def results(name):
 def test_a_fit_gives_what_it_gave(name):
     with np.load(RECORD) as record:
         same_processor = str(record["processor"]) == processor()
-        if name in ROUNDING_DECIDES and not same_processor:
-            pytest.skip("recorded with another processor or other versions of libraries")
         expected = {
             key.removeprefix(f"{name}."): record[key]
             for key in record
@@ -109,7 +107,8 @@ def test_a_fit_gives_what_it_gave(name):
         if same_processor:
             np.testing.assert_array_equal(array, expected[key], err_msg=key)
         else:
-            np.testing.assert_allclose(array, expected[key], err_msg=key, **LOOSE)
+            tolerance = BANDS.get(f"{name}.{key}", LOOSE)
+            np.testing.assert_allclose(array, expected[key], err_msg=key, **tolerance)
 
 
 def test_a_model_file_of_the_past_loads():

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 import naive
 from contracts import check_cross, check_operator
 from gptm import kernels as k
+from gptm._basics.eigenvectors import symmetric_root, with_steady_signs
 from gptm.kernels import Documents
 from gptm.operators import (
     Additive,
@@ -576,3 +577,37 @@ def test_predictions_of_one_document_after_another_multiply_training_documents_o
     assert not calls
     assert_allclose(mean(2.0 * alpha, 2.0 * F), 2.0 * fresh)
     assert calls
+
+
+# Roots and signs
+
+
+@pytest.mark.parametrize("rank", [0, 2, 5])
+def test_symmetric_roots_of_many_matrices(rank):
+    factors = np.random.default_rng(0).standard_normal((3, 5, rank))
+    matrices = factors @ factors.swapaxes(1, 2)
+    roots = symmetric_root(matrices)
+    assert_allclose(roots @ roots, matrices, atol=1e-12)
+    assert_allclose(roots, roots.swapaxes(1, 2), atol=1e-12)
+    assert_allclose(symmetric_root(matrices[1]), roots[1], atol=1e-12)
+
+
+def test_features_of_a_covariance_do_not_jump_where_it_changes_a_little():
+    """Over a regular grid, where eigenvectors are symmetric or antisymmetric."""
+    distance = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0)))
+    rng = np.random.default_rng(0)
+    plain = decompose(lambda i, j: np.exp(-distance[np.ix_(i, j)] / 5.0), 12)
+    for _ in range(20):
+        noise = 1e-12 * rng.standard_normal((12, 12))
+        near = np.exp(-distance / 5.0) + noise + noise.T
+        factor = decompose(lambda i, j, near=near: near[np.ix_(i, j)], 12)
+        assert_allclose(factor.table, plain.table, atol=1e-8)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10**6))
+def test_signs_of_eigenvectors_are_steady(seed):
+    rng = np.random.default_rng(seed)
+    vectors = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    turned = with_steady_signs(vectors * rng.choice([-1.0, 1.0], 6))
+    assert_array_equal(turned, with_steady_signs(vectors))

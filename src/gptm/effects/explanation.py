@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
+from gptm._basics.eigenvectors import symmetric_root
 from gptm._basics.types import Array
 from gptm.effects.bands import Band
 from gptm.fitted import Draws, Origin, Part
@@ -189,9 +190,7 @@ class Explanation:
             return np.zeros((s, places.n, p))
         white = np.random.default_rng(_SEED).standard_normal((s, places.n, p))
         white = root[:, None] * white if root.ndim == 1 else root @ white
-        values, vectors = np.linalg.eigh(self.draws.B)
-        roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-        return np.asarray(white @ roots.swapaxes(1, 2))
+        return np.asarray(white @ symmetric_root(self.draws.B))
 
     def _at_documents(self, term: int, rows: np.ndarray) -> Array:
         """(draws, rows, p) of the term at training documents."""
@@ -273,5 +272,4 @@ def _own_root(places: Placement, own_part: float) -> Array:
     """
     if places.own.ndim == 1:
         return np.sqrt(np.maximum(places.own - own_part, 0.0))
-    values, vectors = np.linalg.eigh(places.own - own_part * np.eye(places.n))
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    return symmetric_root(places.own - own_part * np.eye(places.n))

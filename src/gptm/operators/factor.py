@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
+from gptm._basics.eigenvectors import with_steady_signs
 from gptm._basics.types import Array
 from gptm.operators.spectral import check_spectrum
 
@@ -32,7 +33,8 @@ def decompose(covariance: Covariance, m: int) -> Factor:
     values, vectors = eigh(covariance(everything, everything))
     keep = values > check_spectrum(values)
     root = np.sqrt(values[keep])
-    return Factor(vectors[:, keep] * root, everything, vectors[:, keep] / root)
+    kept = with_steady_signs(vectors[:, keep])
+    return Factor(kept * root, everything, kept / root)
 
 
 def incomplete(covariance: Covariance, variances: Array, max_rank: int) -> tuple[Factor, float]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import eigh
 
+from gptm._basics.eigenvectors import with_steady_signs
 from gptm._basics.parallel import row_product
 from gptm._basics.types import Array
 from gptm.operators.operator import BySpectrum, EigenView, View
@@ -28,7 +29,9 @@ class Spectral(BySpectrum):
         # SciPy 1.13 does not decompose a matrix of no documents.
         values, vectors = eigh(Kxx) if len(Kxx) else (np.empty(0), np.empty((0, 0)))
         cutoff = check_spectrum(values, scale)
-        return cls(np.where(values > cutoff, values, 0.0), np.ascontiguousarray(vectors))
+        return cls(
+            np.where(values > cutoff, values, 0.0), np.ascontiguousarray(with_steady_signs(vectors))
+        )
 
     def rotate(self, X: Array) -> Array:
         """(D, m) documents' coordinates to those in which 𝒦 is diagonal."""

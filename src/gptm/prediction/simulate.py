@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import softmax
 
+from gptm._basics.eigenvectors import symmetric_root
 from gptm._basics.errors import Argument, InputError
 from gptm._basics.types import Array
 from gptm.corpus import Corpus
@@ -40,7 +41,7 @@ def sample_documents(
     """
     n, K = len(lengths), len(mu)
     F = np.zeros((n, K)) if Kxx is None or B is None else _sample_F(Kxx, B, rng)
-    eta = mu + F + rng.standard_normal((n, K)) @ _root(Sigma).T
+    eta = mu + F + rng.standard_normal((n, K)) @ symmetric_root(Sigma)
     theta = softmax(eta, axis=1)
     rows = []
     for length, proportions in zip(lengths, theta, strict=True):
@@ -82,13 +83,7 @@ def _prior_kernel(fitted: Fitted, frame: pd.DataFrame | None, n: int) -> Array |
 def _sample_F(Kxx: Array, B: Array, rng: np.random.RandomState) -> Array:
     operator = Spectral.from_dense(Kxx)
     white = np.sqrt(operator.values)[:, None] * rng.standard_normal((len(Kxx), len(B)))
-    return operator.unrotate(white) @ _root(B).T
-
-
-def _root(matrix: Array) -> Array:
-    """R with R R' = matrix, which may be singular."""
-    values, vectors = np.linalg.eigh(matrix)
-    return vectors * np.sqrt(np.maximum(values, 0.0))
+    return operator.unrotate(white) @ symmetric_root(B)
 
 
 def checked_lengths(n_words: Any, n_documents: int) -> np.ndarray:

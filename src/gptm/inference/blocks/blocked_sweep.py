@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from gptm._basics.eigenvectors import symmetric_root
 from gptm._basics.types import Array
 from gptm.fitted import Part
 from gptm.inference.blocks.block_documents import (
@@ -91,10 +92,9 @@ class SampleTerms(NamedTuple):
         if len(there) == 1:
             return [None if v is None else own for v in variances]
         total = np.sum(there, axis=0)
-        values, vectors = np.linalg.eigh(B)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        root = symmetric_root(B)
         free = [
-            None if v is None else np.sqrt(v)[:, None] * rng.standard_normal(own.shape) @ root.T
+            None if v is None else np.sqrt(v)[:, None] * rng.standard_normal(own.shape) @ root
             for v in variances
         ]
         left = own - np.sum([x for x in free if x is not None], axis=0)
