@@ -78,13 +78,13 @@ test-lowest:
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python \
 	    --resolution lowest-direct --editable ".[dev]"
 	$(LOWEST)/bin/python tests/lowest_versions.py
-	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest $(TESTS)
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 # Another Python with the newest of everything, as in: make test-python PYTHON=3.13
 test-python:
 	python$(PYTHON:python%=%) -m venv $(OTHER)
 	$(OTHER)/bin/python -m pip install --quiet --upgrade --editable ".[dev]"
-	NUMBA_CACHE_DIR=$(CURDIR)/$(OTHER)/numba $(OTHER)/bin/python -m pytest $(TESTS)
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OTHER)/numba $(OTHER)/bin/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 .PHONY: fuzz-files fuzz-readers
 
