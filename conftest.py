@@ -12,12 +12,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("busy machine", deadline=None)  # how long an example takes is not tested
 settings.load_profile("busy machine")
 
-SHORT = {"gptm.inference.sampling.chains.SWEEPS": (40, 40), "gptm.starts.start.SWEEPS": (100, 200)}
+SHORT = {
+    "gptm.inference.sampling.chains.SWEEPS": (40, 40),
+    "gptm.starts.start.SWEEPS": (100, 200),
+    "gptm.report.layout.N_LANDMARKS": 200,
+}
 
 
 @pytest.fixture(autouse=True, scope="session")
 def short_chains():
-    """Chains and starts of few sweeps: most tests are about something else."""
+    """Chains and starts of few sweeps, and maps of few documents: most tests are about something else."""
     with pytest.MonkeyPatch.context() as patch:
         for name, sweeps in SHORT.items():
             patch.setattr(name, sweeps)

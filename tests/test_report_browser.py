@@ -402,8 +402,9 @@ def test_the_table_of_documents_follows_the_topic(page, model):
     page.click("#map-details summary")
     page.wait(lambda: page.all("#map-table tbody tr"))
     page.click("#topic-list [data-topic='2']")
-    first = page.text("#map-table tbody th")
-    assert first == f"n{model.doc_topics_[:, 2].argmax()}"
+    first = int(page.text("#map-table tbody th").removeprefix("n"))
+    share = model.doc_topics_[:, 2]
+    assert share[first] >= share.max() - 0.001  # the page has three decimals
     page.click("#map-more")
     assert len(page.all("#map-table tbody tr")) == 50
 
