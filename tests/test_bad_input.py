@@ -833,3 +833,13 @@ def test_the_start_takes_as_many_tokens_as_distinct_words_need():
     assert len(docs) <= 1.01 * lda.ENOUGH
     X = csr_matrix(counts())
     assert len(lda.tokens_of(X)[0]) == X.sum()
+
+
+@pytest.mark.parametrize("count", [5e-324, 1e-300])
+def test_counts_next_to_nothing_are_refused(count):
+    X = np.ones((3, 4))
+    model = CTM(2, max_iter=3, random_state=0).fit(X)
+    X[1, 2] = count
+    for use in (CTM(2).fit, model.transform, model.partial_fit):
+        with pytest.raises(ValueError, match="must be zero or at least 1e-100, .* the smallest is"):
+            use(csr_matrix(X))

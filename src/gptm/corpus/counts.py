@@ -20,6 +20,7 @@ from gptm.corpus.typed_columns import typed_frame
 from gptm.corpus.words import Words
 
 MOST_TOKENS = 2.0**53
+LEAST_COUNT = 1e-100  # of a word that occurs: probabilities that come from less are no longer exact
 _CHECKS: dict[str, Any] = {
     "accept_sparse": "csr",
     "dtype": np.float64,
@@ -188,7 +189,17 @@ def _canonical(counts: csr_matrix, own: bool) -> csr_matrix:
 
 
 def _check_size(counts: csr_matrix) -> None:
-    """Not so many tokens that one more makes no difference."""
+    """Not so many tokens that one more makes no difference, and no word that occurs next to never."""
+    if (
+        counts.nnz
+        and counts.data.min() < LEAST_COUNT
+        and (counts.data < LEAST_COUNT)[counts.data > 0].any()
+    ):
+        least = counts.data[counts.data > 0].min()
+        raise InputError(
+            f"the counts of X must be zero or at least {LEAST_COUNT:.0e}, to be computed with; the smallest is "
+            f"{least:.2g}. Check for cells that are not counts, or put zero there."
+        )
     with np.errstate(over="ignore"):
         total = counts.data.sum()
     if total > MOST_TOKENS:
