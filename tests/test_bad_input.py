@@ -841,5 +841,16 @@ def test_counts_next_to_nothing_are_refused(count):
     model = CTM(2, max_iter=3, random_state=0).fit(X)
     X[1, 2] = count
     for use in (CTM(2).fit, model.transform, model.partial_fit):
-        with pytest.raises(ValueError, match="must be zero or at least 1e-100, .* the smallest is"):
+        with pytest.raises(
+            ValueError, match=r"must be zero or at least 1e-100, .* the smallest is"
+        ):
             use(csr_matrix(X))
+
+
+def test_matrices_of_huge_numbers_are_refused():
+    matrix = np.array([[1e155, 0.0], [0.0, 1.0]])
+    for kernel in (k.Precomputed(matrix), k.Precomputed(matrix) * k.Precomputed(matrix), -matrix):
+        with pytest.raises(
+            ValueError, match=r"at most 1e\+100, .* largest is 1e\+155. Divide the matrix"
+        ):
+            GPTM(2, kernel=kernel, max_iter=3).fit(np.ones((2, 3)))

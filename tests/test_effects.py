@@ -17,6 +17,7 @@ from gptm import CTM, GPTM
 from gptm import kernels as k
 from gptm.effects.bands import effective_draws, widening
 from gptm.effects.column_values import unseen_levels, warn_unseen
+from gptm.effects.explanation import mean_softmax
 from gptm.inference.contrasts import contrasts, to_contrasts
 from gptm.kernels import Documents
 from gptm.kernels.weighted_terms import terms_of
@@ -975,3 +976,14 @@ def test_bands_of_few_groups_have_a_width_in_every_topic(n_groups, coregionaliza
     plain = 1.645 * np.sqrt(2 * centred.var(0) / (D / n_groups))
     assert (width > 0.5 * plain).all()
     assert (width < 2.0 * plain).all()
+
+
+def test_mean_softmax_of_logits_of_any_size():
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 300.0, 3000.0, 1e50):
+        places, others = scale * rng.standard_normal((4, 3)), scale * rng.standard_normal((6, 3))
+        weights = rng.dirichlet(np.ones(6))
+        expected = [weights @ softmax(place + others, axis=1) for place in places]
+        np.testing.assert_allclose(
+            mean_softmax(places, others, weights), expected, rtol=1e-9, atol=1e-200
+        )

@@ -27,6 +27,7 @@ _OTHERS = 16  # residuals of other documents that each is compared with
 _LIKE_OTHERS = 50.0  # documents whose weight the belief has that a place leaves nothing
 _ROUNDING = 1e-9
 _SEED = 0
+_UNDERFLOW = 1e-250  # sums of exponentials with fewer digits are left to slower sums
 
 
 class Effect(NamedTuple):
@@ -238,8 +239,12 @@ def mean_softmax(at_places: Array, others: Array, weights: Array) -> Array:
     """
     of_place = np.exp(at_places - at_places.max(1, keepdims=True))
     of_others = np.exp(others - others.max(1, keepdims=True))
-    inverse = weights / np.maximum(of_place @ of_others.T, np.finfo(float).tiny)
-    return np.asarray(of_place * (inverse @ of_others))
+    totals = of_place @ of_others.T
+    far = (totals < _UNDERFLOW).any(1)  # one by one, where exponentials have no digits left
+    result = np.asarray(of_place * ((weights / np.maximum(totals, _UNDERFLOW)) @ of_others))
+    for place in np.flatnonzero(far):
+        result[place] = weights @ softmax(at_places[place] + others, axis=1)
+    return result
 
 
 def _normalised(weights: Array) -> Array:

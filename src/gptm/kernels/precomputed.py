@@ -16,6 +16,8 @@ from gptm.kernels.kernel import Kernel
 from gptm.kernels.pointwise import PointBound
 from gptm.operators.spectral import check_spectrum, check_symmetric
 
+_LARGEST = 1e100  # number in a matrix whose products with others can be computed
+
 
 class Precomputed(Kernel):
     """A given matrix of similarities, which may also cover documents that come later.
@@ -202,5 +204,11 @@ def _checked_matrix(matrix: Any) -> Array:
         raise ValueError(f"a precomputed kernel must be a square matrix; got shape {values.shape}.")
     if not np.isfinite(values).all():
         raise ValueError("a precomputed kernel must be finite; it holds NaN or infinite values.")
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"a precomputed kernel must hold numbers of at most {_LARGEST:.0e}, whose products can be computed; the "
+            f"largest is {largest:.2g}. Divide the matrix by a power of ten: the strength of a kernel is learnt."
+        )
     check_symmetric(values, "Pass (matrix + matrix.T) / 2 if that is what you mean.")
     return 0.5 * (values + values.T)
