@@ -120,7 +120,8 @@ def _check_dates(values: Array, *, curve: bool) -> None:
 
 
 def _as_dates(days: Array) -> pd.Series:
-    return _EPOCH + pd.to_timedelta(pd.Series(days), unit="D").dt.round("s")
+    with np.errstate(invalid="ignore"):  # days that are missing, in early versions of pandas and numpy
+        return _EPOCH + pd.to_timedelta(pd.Series(days), unit="D").dt.round("s")
 
 
 def _binned(values: Array, bins: Any, dated: bool) -> tuple[pd.Series, dict[str, Any]]:

@@ -409,7 +409,8 @@ def _array(values: list[Any], name: str) -> np.ndarray:
     except TypeError:
         raise ValueError(f"{name!r} is no type for the values in a cell") from None
     longest = max((len(value) for value in values if isinstance(value, str)), default=0)
-    if dtype.kind not in "biufUOmM" or (dtype.kind == "U" and dtype.itemsize > 4 * max(longest, 1)):
+    fits = 0 <= dtype.itemsize <= 4 * max(longest, 1)  # numpy 2.0 wraps around
+    if dtype.kind not in "biufUOmM" or (dtype.kind == "U" and not fits):
         raise ValueError(f"{name!r} is no type for the values in a cell")
     return np.array(values, dtype=dtype)
 

@@ -85,7 +85,7 @@ def frame_card(
     header = [*names, *map(str, table.columns)]
     rows = [
         [*map(str, label), *map(str, row)]
-        for label, row in zip(labels, table.itertuples(index=False, name=None), strict=True)
+        for label, row in zip(labels, table.to_numpy(dtype=object), strict=True)
     ]
     right = [
         place
