@@ -1122,23 +1122,22 @@ def draw_from_the_prior(case, n, seed=0):
 FIXED = np.array([[0.9, 0.3], [0.3, 0.6]])
 
 
+CHAINS = 100
+
+
 def draw_by_sweeps(case, n, monkeypatch, seed=1):
-    """The same by the sampler, one sweep after the other, words drawn anew once topics are."""
+    """The same by the sampler, one sweep after the other, words drawn anew once topics are.
+
+    In many chains, one after the other in what is returned. Each starts at a draw from the prior, so that it is right
+    from the first sweep on, and chains tell the error of their mean however slowly one of them moves.
+    """
     problem = make_problem(
         np.ones((len(LENGTHS), WORDS)),
         case.bound,
         case.coregionalization,
         learn_covariance=case.learn_covariance,
     )
-    problem.counts.data[:] = 0.0
-    start = Everything(*(one[0] for one in draw_from_the_prior(case, 1, seed)))
-    state = make_state(
-        problem,
-        TOPICS,
-        urn=Urn(start.tau, start.base, start.even),
-        **{name: getattr(start, name) for name in ("eta", "F", "S", "B")},
-        strength=start.B[0, 0] / (start.S[0, 0] if case.coregionalization == "shared" else 1.0),
-    )
+    starts = draw_from_the_prior(case, CHAINS, seed)
     kept = []
 
     def keep_and_draw_words(problem, state, rng):
@@ -1162,8 +1161,19 @@ def draw_by_sweeps(case, n, monkeypatch, seed=1):
         return state
 
     monkeypatch.setattr(sweeps, "STEPS", (sweeps.STEPS[0], keep_and_draw_words, *sweeps.STEPS[1:]))
-    for _ in range(n):
-        state = sweeps.sweep(problem, state, seed)
+    for chain in range(CHAINS):
+        problem.counts.data[:] = 0.0
+        start = Everything(*(one[chain] for one in starts))
+        shared = case.coregionalization == "shared"
+        state = make_state(
+            problem,
+            TOPICS,
+            urn=Urn(start.tau, start.base, start.even),
+            **{name: getattr(start, name) for name in ("eta", "F", "S", "B")},
+            strength=start.B[0, 0] / (start.S[0, 0] if shared else 1.0),
+        )
+        for _ in range(n // CHAINS):
+            state = sweeps.sweep(problem, state, CHAINS * seed + chain)
     return Everything(*(np.array(one) for one in zip(*kept, strict=True)))
 
 
@@ -1217,7 +1227,7 @@ def geweke(name, n, monkeypatch, seed=1):
     kernel = case.Kxx is not None
     of_prior, names = statistics(draw_from_the_prior(case, 40000), kernel)
     of_chain, _ = statistics(draw_by_sweeps(case, n, monkeypatch, seed), kernel)
-    error = np.hypot(of_prior.std(0) / 200.0, batch_errors(of_chain, 25))
+    error = np.hypot(of_prior.std(0) / 200.0, batch_errors(of_chain, CHAINS))
     z = (of_chain.mean(0) - of_prior.mean(0)) / np.where(error > 1e-12, error, np.inf)
     return {names[i]: float(z[i]) for i in np.argsort(-np.abs(z))}
 
