@@ -486,7 +486,7 @@ def chunks(texts: Iterable[str]) -> Iterable[list[str]]:
             remedy = (
                 "For documents that are already cut into words use Corpus.from_tokens."
                 if cut
-                else "Use an empty string for a document without text."
+                else "Use an empty string for a document without text: texts.fillna('')."
             )
             raise ValueError(
                 f"texts must be strings; the one at position {position} is {text!r} of type "

@@ -19,6 +19,7 @@ from gptm.corpus.counts import (
     read_counts,
     read_training_counts,
     training_texts_counted,
+    warn_of_fractions,
 )
 from gptm.corpus.kinds import kinds_of
 from gptm.fitted import Fitted
@@ -76,6 +77,7 @@ def read_training(
     else:
         counts = read_counts(previous.expects(settings.model), X, own=True)
         vocabulary, words = previous.vocabulary, previous.words
+    warn_of_fractions(counts)
     K, (D, V) = settings.n_components, counts.shape
     check_topics_fit(K, V)
     init = check_init(settings.init, K, V)
