@@ -31,6 +31,7 @@ from gptm.effects.effect_tables import effects_table, term_labels, variance_tabl
 from gptm.files.collected import collected
 from gptm.fitted import Fitted
 from gptm.model.answering import with_draws, with_proportions, with_training, with_training_words
+from gptm.model.argument_names import with_known_arguments
 from gptm.model.fitting import NOT_STORED, Progression, run_fit
 from gptm.model.from_fit import FromFit, named_words
 from gptm.model.predicting import completion, paper_perplexity, predict
@@ -204,6 +205,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _corpus: Corpus | None = None  # what it was fitted to, for the texts; stays in this session
     sample_: Corpus | None = None
 
+    @with_known_arguments
     def __init__(
         self,
         n_components: int = 10,
