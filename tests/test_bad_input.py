@@ -704,6 +704,35 @@ def test_documents_that_are_no_counts_are_named_for_what_they_are(X, words):
     assert "convert" not in message  # of texts to numbers, as scikit-learn says
 
 
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        ("t", ["For this column", "kernels.Matern('t')", "kernels.Categorical('t')"]),
+        ("~ party + s(day)", ["formula of R", "kernels.Categorical('party') + kernels.Matern"]),
+        ("matern(t)", ["parse_kernel('matern(t)')"]),
+    ],
+)
+def test_a_text_as_kernel_gets_the_kernel_to_pass(kernel, words):
+    refused(lambda: GPTM(2, kernel=kernel).fit(counts(), metadata=times(8)), *words)
+
+
+def test_questions_about_what_the_model_does_not_have_say_what_it_has():
+    kernel = k.RBF("t", length_scale=2.0)
+    model = GPTM(2, kernel=kernel, random_state=0, max_iter=10).fit(counts(), metadata=times(8))
+    refused(lambda: model.effects("party"), "one of ['t']", "estimate_effects('~ party', metadata)")
+    refused(lambda: model.effects("t", at={"year": [1]}), f"that {kernel!r} reads: 't'", "'year'")
+    refused(lambda: model.effects("t", topic="tax"), "from 0 to 1", "name_topics")
+    named = model.name_topics({0: "tea"})
+    message = refused(lambda: named.effects("t", topic="tax"), "'tea'")
+    assert "name_topics" not in message
+
+
+def test_vectors_as_y_are_not_ignored_in_silence():
+    vectors = np.random.default_rng(0).normal(size=(8, 3))
+    with pytest.warns(UserWarning, match=r"passed as y, which is ignored.*Embedding\('vector'\)"):
+        CTM(2, random_state=0, max_iter=3).fit_transform(counts(), vectors)
+
+
 def test_forty_features_are_not_no_features():
     model = CTM(2, random_state=0, max_iter=3).fit(counts(V=40))
     refused(lambda: model.transform(counts()), "40 features", "vocabulary of the training counts")

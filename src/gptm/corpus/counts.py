@@ -137,7 +137,7 @@ def _new_texts(expected: ExpectedWords, texts: Any) -> Corpus:
     if expected.vocabulary is None:
         raise ValueError(
             f"{expected.model} was fitted to counts whose words have no names, so texts cannot be counted. "
-            "Pass counts, or fit the model to texts or to a corpus with a vocabulary."
+            "Pass counts, made by the vectoriser of the training counts, or fit the model to texts or to a Corpus."
         )
     return Corpus.from_texts(texts, vocabulary=expected.vocabulary, words=expected.words)
 

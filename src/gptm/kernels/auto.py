@@ -22,6 +22,21 @@ logger = logging.getLogger("gptm")
 _NAMED = 5  # columns that are named with a reason; more are counted
 
 
+def _for_text(kernel: str, frame: pd.DataFrame | None) -> str:
+    """What to pass instead of a text."""
+    if frame is not None and kernel in frame:
+        return (
+            f"For this column pass kernels.Matern({kernel!r}) if it has numbers or dates, and "
+            f"kernels.Categorical({kernel!r}) if it has names."
+        )
+    if kernel.lstrip().startswith("~"):
+        return (
+            "Instead of a formula of R, add kernels: ~ party + s(day) is kernels.Categorical('party') + "
+            "kernels.Matern('day')."
+        )
+    return f"A formula is read by gptm.kernels.formula.parse_kernel({kernel!r})."
+
+
 def is_automatic(kernel: Any) -> TypeGuard[str]:
     """Whether a model's `kernel` argument leaves the choice to us: "auto", or "auto+" for all usable columns."""
     return isinstance(kernel, str) and kernel in ("auto", "auto+")
@@ -52,7 +67,7 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
     if isinstance(kernel, list | tuple):
         hint = "Pass a matrix as np.array(rows), and a sum of several kernels as sum(kernels)."
     if isinstance(kernel, str):
-        hint = f"A formula is read by gptm.kernels.formula.parse_kernel({kernel!r})."
+        hint = _for_text(kernel, frame)
     raise ArgumentError(
         "kernel",
         "must be a kernel of gptm.kernels, a square array, 'auto', 'auto+' or None",

@@ -88,10 +88,15 @@ def read_training(
 
 
 def check_labels(kernel: Any, y: Any, metadata: Any) -> None:
-    """Warn of a table in the place of labels."""
+    """Warn of a table or of vectors in the place of labels."""
     reads_labels = isinstance(kernel, Kernel) and kernel.reads_labels
     if metadata is None and isinstance(y, pd.DataFrame | Mapping) and not reads_labels:
         warn(
             "a table was passed as y, which is ignored; side information goes into metadata=, as in "
             "fit(X, metadata=table)."
+        )
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1 and not reads_labels:
+        warn(
+            "an array with a row per document was passed as y, which is ignored. If these are embeddings, pass "
+            "metadata={'vector': array} and kernel=kernels.Embedding('vector')."
         )
