@@ -990,6 +990,9 @@ def test_files_without_words_say_what_was_expected(tmp_path, name, content, expe
 
 
 def test_missing_files(tmp_path):
+    table = pd.DataFrame({"text": ["green tea"]})
+    with pytest.raises(TypeError, match=r"got DataFrame.*Corpus\.from_texts\(df\['text'\]"):
+        files.read(table)
     with pytest.raises(FileNotFoundError, match="there is no file"):
         files.read(tmp_path / "none.csv")
     with pytest.raises(ValueError, match=r"holds no \.txt or \.md files"):

@@ -127,8 +127,8 @@ def training_texts_counted(X: Any) -> Any:
     language = corpus.words.stop_words
     stop_words = f"stop words ({language})" if language else "no stop words"
     warn(
-        f"X holds texts: {V:,} different words of {n:,} texts are counted, and {stop_words} are left out. To choose "
-        "the words, pass Corpus.from_texts(texts, ...)."
+        f"X holds texts: {V:,} different words of {n:,} text{'s' * (n != 1)} are counted, and {stop_words} are left "
+        "out. To choose the words, pass Corpus.from_texts(texts, ...)."
     )
     return corpus
 
@@ -263,7 +263,7 @@ def _no_matrix(X: Any) -> str | None:
             longest = max(names, key=lambda name: X[name].astype(str).str.len().mean())
             return (
                 f"X must be counts of words, or texts; got a table with text in {', '.join(map(repr, names))}. Pass "
-                f"the column that holds the texts, as in df[{longest!r}], and the others as metadata=df."
+                f"the column that holds the texts, as in fit(df[{longest!r}]), and the others as metadata=df."
             )
         return None
     if not isinstance(X, list | tuple | pd.Series | np.ndarray) or not _first_is(X, list | tuple):
@@ -271,8 +271,8 @@ def _no_matrix(X: Any) -> str | None:
     inside = [item for document in X if isinstance(document, list | tuple) for item in document]
     if inside and all(isinstance(item, str) for item in inside):
         return (
-            "X must be counts of words, or texts; got lists of words. Count them with Corpus.from_tokens(X), and pass "
-            "the corpus."
+            "X must be counts of words, or texts; got lists of words. For documents that are already cut into words "
+            "use Corpus.from_tokens(X), which fit takes."
         )
     if inside and all(isinstance(item, tuple) and len(item) == 2 for item in inside):
         return (

@@ -16,6 +16,9 @@ from gptm.selection.data import Data
 
 
 def name_of(model: object) -> str:
+    if isinstance(model, type) and issubclass(model, GPTM):
+        name = model.__name__
+        raise ValueError(f"expected a GPTM or CTM; got the class {name}. Make one, as in {name}().")
     if not isinstance(model, GPTM):
         raise ValueError(
             f"expected a GPTM or CTM; got {model!r}. Pass the topic model itself, with counts or a Corpus as X. For "
