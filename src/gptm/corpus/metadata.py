@@ -246,7 +246,7 @@ def read_points(
 def _check_scale(values: Array, name: str) -> None:
     if out_of_scale(values):
         raise ValueError(
-            f"metadata column {name!r} must hold numbers that can be squared, as must what they differ by; they go "
+            f"metadata column {name!r} must hold numbers whose squares and differences can be computed; they go "
             f"from {np.nanmin(values):.3g} to {np.nanmax(values):.3g}. Multiply them by a power of ten that brings "
             "them near one, or take their logarithm."
         )

@@ -279,7 +279,7 @@ def note_doubtful_dates(name: str, kind: str, cells: Sequence[Any], log: Problem
         example = strings[int(odd.argmax())]
         detail = f"column {name!r} holds {partly.examples[0]!r}, but also {example!r}"
         as_dated = Argument("kinds", {name: partly.kind})
-        remedy = Message("Pass ", as_dated, " to take the others for missing.")
+        remedy = Message("Pass ", as_dated, " to treat the others as missing.")
         log.add("dates and others", None, detail, count=int(odd.sum()), remedy=remedy)
 
 

@@ -274,7 +274,7 @@ def _report(
     if n_awaited == n_links:
         warn(
             f"{kernel!r}: none of {n_links:,} links leads to a document in {where}, so nothing is learnt from them. If "
-            "that is not where the ids are, name their column with id=; and links that are text may rather be lists."
+            "that is not where the ids are, name their column with id=; and write links that are text as lists."
         )
     elif n_awaited:
         example = next(iter(awaited))

@@ -200,7 +200,7 @@ class Matern(_LengthScaled):
         if _SMOOTHEST < self.nu < np.inf:
             raise ValueError(
                 f"nu must be at most {_SMOOTHEST}, beyond which its formula overflows; got {self.nu!r} in {self!r}. "
-                "Use RBF, its limit for large nu, which is next to the same."
+                "Use RBF, its limit for large nu, which is nearly the same."
             )
         return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
 

@@ -123,8 +123,8 @@ def _in_memory(model: GPTM, corpus: Any) -> Any:
         return corpus
     if model.sample_ is None:
         raise InputError(
-            "a page about a corpus on disk shows the sample that the model was fitted with, which is not known of a "
-            "model from a file. Pass corpus=load_attached(path).corpus, from gptm.storage, or the model as fitted."
+            "a page about a corpus on disk shows the sample that the model was fitted with, and a model from a "
+            "file does not know it. Pass corpus=gptm.load_corpus(path), or the model as fitted."
         )
     return model.sample_
 
