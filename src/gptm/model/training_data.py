@@ -43,12 +43,12 @@ class TrainingData(NamedTuple):
     init: str | Array
     seeds: Seeds
 
-    def bind(self, settings: Settings) -> BoundKernel:
-        """The kernel over these documents."""
+    def bind(self, settings: Settings, *, in_blocks: bool) -> BoundKernel:
+        """The kernel over these documents, which may be a sample of a corpus that is fitted in blocks."""
         documents = Documents(
             self.counts.shape[0], self.frame, self.counts, self.y, settings.n_jobs
         )
-        kernel = resolve_kernel(settings.kernel, self.frame)
+        kernel = resolve_kernel(settings.kernel, self.frame, in_blocks=in_blocks)
         if kernel is None:
             return NothingBound(documents.n)
         return clone(kernel).bind(documents)  # kernel_ must not change with kernel
