@@ -210,16 +210,21 @@ def score_table(scores: Any) -> dict[str, Any] | None:
         values = table.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be numbers; got {table.to_dict()!r}.") from error
+    rows = [
+        {
+            "model": clean_text(name, 80),
+            "values": rounded(row, 5),
+            "changes": [texts[position] for texts in changes.values()],
+        }
+        for position, (name, row) in enumerate(zip(table.index, values.to_numpy(), strict=True))
+    ]
     return {
         "columns": [_share_name(name) for name in table.columns],
-        "rows": [
-            {
-                "model": clean_text(name, 80),
-                "values": rounded(row, 5),
-                "changes": [texts[position] for texts in changes.values()],
-            }
-            for position, (name, row) in enumerate(zip(table.index, values.to_numpy(), strict=True))
-        ],
+        "rows": rows,
+        # What the changes are relative to; None if there are none.
+        "reference": next(
+            (row["model"] for row in rows if changes and not any(row["changes"])), None
+        ),
         "best": [
             int(np.nanargmin(column)) if np.isfinite(column).any() else None
             for column in values.to_numpy().T
