@@ -696,8 +696,10 @@ def test_sums_that_are_whole_but_for_rounding_are_counts():
         ([["green", "tea"], [], ["tea"]], ["lists of words", "Corpus.from_tokens(X)"]),
         (pd.Series([["green", "tea"], ["tea"]]), ["lists of words", "Corpus.from_tokens(X)"]),
         ([[(0, 1), (3, 2)], [(1, 1)]], ["(word, count) pairs", "corpus2csc"]),
+        (None, ["got None", "Pass a list"]),
+        ({"green tea", "black tea"}, ["got a set", "Pass a list"]),
     ],
-    ids=["a text", "a table", "tokens", "a column of tokens", "bags of words"],
+    ids=["a text", "a table", "tokens", "a column of tokens", "bags of words", "nothing", "a set"],
 )
 def test_documents_that_are_no_counts_are_named_for_what_they_are(X, words):
     message = refused(lambda: CTM(2).fit(X), *words)

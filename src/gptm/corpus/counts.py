@@ -1,7 +1,7 @@
 """Counts of words from whatever users pass as `X`."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | No
 
     `name` is that of the estimator, for messages.
     """
+    _check_is_listed(X)
     estimator = _stand_in(name)  # which scikit-learn leaves its findings on
     try:
         if isinstance(X, Corpus):
@@ -65,6 +66,7 @@ def read_counts(expected: ExpectedWords, X: Any, *, own: bool = False) -> csr_ma
     """
     if holds_texts(X):
         X = _new_texts(expected, X)
+    _check_is_listed(X)
     try:
         if isinstance(X, Corpus):
             name = _stand_in(expected.model)
@@ -247,6 +249,18 @@ def _agree_on_vocabulary(expected: ExpectedWords, corpus: Corpus) -> None:
         )
 
 
+def _check_is_listed(X: Any) -> None:
+    """Refuse a single text, None, and what has no order, such as a set."""
+    if isinstance(X, str):
+        raise InputError("X must be a list of texts, one per document; got one text. Pass [text].")
+    in_order = any(hasattr(X, name) for name in ("__getitem__", "__array__", "shape"))
+    if X is None or (isinstance(X, Iterable) and not in_order):
+        what = "None" if X is None else f"a {type(X).__name__}"
+        raise InputError(
+            f"X must be counts of words, or a list of texts; got {what}. Pass a list, in the order of the metadata."
+        )
+
+
 def _refused(X: Any, error: ValueError) -> InputError:
     """What to do about an X that is no matrix, or about scikit-learn's complaint."""
     said = _no_matrix(X)
@@ -255,8 +269,6 @@ def _refused(X: Any, error: ValueError) -> InputError:
 
 def _no_matrix(X: Any) -> str | None:
     """What X is instead of a matrix, and what to pass; None if it may be a matrix."""
-    if isinstance(X, str):
-        return "X must be a list of texts, one per document; got one text. Pass [text]."
     if isinstance(X, pd.DataFrame):
         names = [name for name, values in X.items() if _first_is(values, str)]
         if names:

@@ -234,9 +234,10 @@ def read_points(
     for name, date, was, values in zip(names, dates, before, points.T, strict=True):
         if was not in (None, date) and not np.isnan(values).all():
             held, holds = ("dates", "numbers") if was else ("numbers", "dates")
+            year = ", for example the year 2012 as '2012-01-01'" if was else ""
             raise ValueError(
                 f"metadata column {name!r} held {held} when the model was fitted, and holds {holds} now; "
-                "convert it to the same kind."
+                f"convert it to the same kind{year}."
             )
         # New documents may be as close to each other as they like, but not infinitely far.
         _check_scale(values if was is None else values[np.abs(values) > 1], name)
