@@ -19,7 +19,7 @@ _UNLABELLED = "-1"  # scikit-learn's way to write a missing label
 
 
 class MustLink(Kernel):
-    """Documents with the same label, or linked in pairs, are alike; eq. 22 after transitive closure.
+    """Documents with the same label, or linked in pairs, belong together (eq. 22 of the paper).
 
     Labels may be known for a few documents only; each of the others is a group of its own.
 

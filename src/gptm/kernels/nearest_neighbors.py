@@ -26,7 +26,7 @@ from gptm.kernels.network import (
 
 
 class NearestNeighbors(NetworkKernel):
-    """Documents are alike if one is among the other's nearest neighbours; eq. 21 of the paper.
+    """Documents are alike if one is among the other's nearest neighbours (eq. 21 of the paper).
 
     Parameters
     ----------
