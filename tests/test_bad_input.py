@@ -1,14 +1,16 @@
 """Bad input is refused with words that help; odd but legitimate input works, and nothing is dropped."""
 
 import warnings
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import coo_matrix, csr_array, csr_matrix
+from scipy.sparse import coo_matrix, csr_array, csr_matrix, issparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfTransformer
 
 import naive
 from gptm import CTM, GPTM, Corpus
@@ -49,17 +51,24 @@ def counts(D=8, V=6, seed=0):
     return np.random.default_rng(seed).poisson(2.0, (D, V)) + 1
 
 
+FRACTIONS = "counts of words must be whole numbers; some are fractions"
+
+
 def times(D):
     return pd.DataFrame({"t": np.linspace(0.0, 10.0, D)})
 
 
 def fit_strictly(model, X, metadata=None):
-    """Fit; any warning is an error but that of slow convergence."""
+    """Fit; any warning is an error but that of slow convergence, and that of fractions where there are some."""
     n = X.shape[0]
+    cells = X.counts if isinstance(X, Corpus) else X
+    fractions = np.any((cells.data if issparse(cells) else np.asarray(cells)) % 1 != 0)
+    of_fractions = pytest.warns(UserWarning, match=FRACTIONS) if fractions else nullcontext()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, metadata=times(n) if metadata is None else metadata)
+        with of_fractions:
+            return model.fit(X, metadata=times(n) if metadata is None else metadata)
 
 
 def refused(call, *words):
@@ -642,6 +651,93 @@ def test_fractions_count_for_what_they_are():
     fitted = [getattr(model, name) for name in names]
     expected = naive.bound_collapsed(X, *fitted, *nothing, smoothing=model.smoothing)
     assert_allclose(model.bound_[-1], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        lambda X: TfidfTransformer().fit_transform(X),
+        lambda X: TfidfTransformer(norm=None).fit_transform(X),
+        lambda X: X / X.sum(axis=1, keepdims=True),
+        lambda X: Corpus(X * 0.5, vocabulary=list("abcdef")),
+    ],
+    ids=["tf-idf", "tf-idf, not normalised", "rows of one", "a corpus"],
+)
+def test_weights_in_the_place_of_counts_get_one_warning(weights):
+    X = weights(np.random.default_rng(0).poisson(1.0, (20, 6)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = CTM(2, random_state=0, max_iter=3).fit(X)
+        model.transform(X)
+    (said,) = [str(warning.message) for warning in caught]
+    assert said.startswith(FRACTIONS)
+    assert "as CountVectorizer makes them, or the texts themselves" in said
+    with pytest.warns(UserWarning, match=FRACTIONS):
+        model.partial_fit(X)
+
+
+def test_sums_that_are_whole_but_for_rounding_are_counts():
+    X = np.repeat(0.1, 30).reshape(10, 3).cumsum(axis=0)[[9]] * np.arange(1, 9)[:, None]
+    assert (X % 1 != 0).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CTM(2, random_state=0, max_iter=3).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ("green tea", ["got one text", "Pass [text]"]),
+        (
+            pd.DataFrame({"year": [1, 2], "by": ["a", "b"], "body": ["green tea", "black tea"]}),
+            ["text in 'by', 'body'", "df['body']", "metadata=df"],
+        ),
+        ([["green", "tea"], [], ["tea"]], ["lists of words", "Corpus.from_tokens(X)"]),
+        (pd.Series([["green", "tea"], ["tea"]]), ["lists of words", "Corpus.from_tokens(X)"]),
+        ([[(0, 1), (3, 2)], [(1, 1)]], ["(word, count) pairs", "corpus2csc"]),
+        (None, ["got None", "Pass a list"]),
+        ({"green tea", "black tea"}, ["got a set", "Pass a list"]),
+    ],
+    ids=["a text", "a table", "tokens", "a column of tokens", "bags of words", "nothing", "a set"],
+)
+def test_documents_that_are_no_counts_are_named_for_what_they_are(X, words):
+    message = refused(lambda: CTM(2).fit(X), *words)
+    assert "convert" not in message  # of texts to numbers, as scikit-learn says
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        ("t", ["For this column", "kernels.Matern('t')", "kernels.Categorical('t')"]),
+        ("~ party + s(day)", ["formula of R", "kernels.Categorical('party') + kernels.Matern"]),
+        ("matern(t)", ["parse_kernel('matern(t)')"]),
+    ],
+)
+def test_a_text_as_kernel_gets_the_kernel_to_pass(kernel, words):
+    refused(lambda: GPTM(2, kernel=kernel).fit(counts(), metadata=times(8)), *words)
+
+
+def test_questions_about_what_the_model_does_not_have_say_what_it_has():
+    kernel = k.RBF("t", length_scale=2.0)
+    model = GPTM(2, kernel=kernel, random_state=0, max_iter=10).fit(counts(), metadata=times(8))
+    refused(lambda: model.effects("party"), "one of ['t']", "estimate_effects('~ party', metadata)")
+    refused(lambda: model.effects("t", at={"year": [1]}), f"that {kernel!r} reads: 't'", "'year'")
+    refused(lambda: model.effects("t", topic="tax"), "from 0 to 1", "name_topics")
+    named = model.name_topics({0: "tea"})
+    message = refused(lambda: named.effects("t", topic="tax"), "'tea'")
+    assert "name_topics" not in message
+
+
+def test_vectors_as_y_are_not_ignored_in_silence():
+    vectors = np.random.default_rng(0).normal(size=(8, 3))
+    with pytest.warns(UserWarning, match=r"passed as y, which is ignored.*Embedding\('vector'\)"):
+        CTM(2, random_state=0, max_iter=3).fit_transform(counts(), vectors)
+
+
+def test_forty_features_are_not_no_features():
+    model = CTM(2, random_state=0, max_iter=3).fit(counts(V=40))
+    refused(lambda: model.transform(counts()), "40 features", "vocabulary of the training counts")
 
 
 def test_metadata_may_be_missing_in_places(model):

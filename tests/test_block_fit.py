@@ -258,6 +258,27 @@ def test_a_few_documents_are_enough(tmp_path, n):
 # What is refused
 
 
+def test_automatic_kernels_leave_links_out(tmp_path, caplog):
+    """A graph would be refused, after the user has waited for the counts."""
+    n = 30
+    texts = [
+        f"{'green' if i % 2 else 'black'} tea {['cup', 'leaf', 'pot'][i % 3]}" for i in range(n)
+    ]
+    columns = {
+        "id": [f"d{i}" for i in range(n)],
+        "cites": [f"d{i // 2};d{i // 3}" for i in range(n)],
+        "who": ["ann", "bob", "eve"] * (n // 3),
+    }
+    corpus = Corpus.from_texts(texts, metadata=columns, max_df=1.0)
+    assert isinstance(k.auto_kernel(corpus.metadata), k.Sum)  # of the links and the names
+    blocks = gptm.open_corpus(corpus.to_blocks(tmp_path / "blocks", block_documents=10))
+    caplog.clear()
+    assert short("auto", 4).fit(blocks).terms_ == ["who"]
+    assert "'cites' (links, which need all documents in memory)" in caplog.text
+    compared = gptm.compare([short("auto", 4)], blocks, cv=2)
+    assert "Graph" not in repr(compared)
+
+
 def test_what_needs_all_documents_is_refused_with_the_way_out(blocks):
     for model, said in [
         (short(inference="variational"), "fitted by sampling"),

@@ -66,7 +66,7 @@ def test_documents_are_selected_without_being_read(blocks):
     same(corpus_of()[rows][[0, 3]], some[[0, 3]].load())
     mask = np.arange(23) % 2 == 0
     same(corpus_of()[mask], blocks[mask].load())
-    with pytest.raises(ValueError, match="in their order"):
+    with pytest.raises(ValueError, match="in ascending order"):
         blocks[[3, 1]]
 
 

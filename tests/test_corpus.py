@@ -110,7 +110,9 @@ def test_a_limit_on_common_words_holds_for_few_texts_too(max_df):
     [
         ("one text", ["list of strings"]),
         ([], ["at least one"]),
-        (["tea", None], ["position 1", "None", "empty string"]),
+        (pd.DataFrame({"text": ["tea"]}), ["DataFrame", "one column", "metadata=df"]),
+        ({"text": ["tea"]}, ["dict", "one column", "metadata=df"]),
+        (["tea", None], ["position 1", "None", "empty string", "fillna('')"]),
         (["tea", np.nan], ["position 1", "nan", "float"]),
         ([b"tea"], ["position 0", "bytes"]),
         (["", ""], ["no word", "2 texts"]),

@@ -306,7 +306,7 @@ def test_a_model_takes_texts(make):
     corpus = Corpus.from_texts(DRINKS)
     expected = GPTM(2, random_state=0, max_iter=5, inference="variational").fit(corpus)
     model = GPTM(2, random_state=0, max_iter=5, inference="variational")
-    with pytest.warns(UserWarning, match=r"X holds texts: \d+ words of 24 texts are counted"):
+    with pytest.warns(UserWarning, match=r"X holds texts: \d+ different words of 24 texts are"):
         model.fit(make(DRINKS))
     assert_array_equal(model.components_, expected.components_)
     assert list(model.feature_names_in_) == list(corpus.vocabulary)

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import pickle
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 import gptm.model
 from gptm import CTM, GPTM
+from gptm import kernels as k
+from gptm.model import argument_names
 from gptm.model.same_text import entries
 from gptm.model.settings import Settings
 
@@ -38,6 +41,35 @@ def test_a_ctm_has_the_parameters_of_a_gptm_that_say_nothing_of_kernels():
         assert parameter.kind == full[name].kind, name
         if name != "inference":
             assert parameter.annotation == full[name].annotation, name
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "advice"),
+    [
+        (GPTM, "n_topics", "GPTM has no argument 'n_topics'. It is called n_components here."),
+        (CTM, "K", "called n_components"),
+        (CTM, "seed", "called random_state"),
+        (GPTM, "random_sate", "Did you mean 'random_state'?"),
+        (GPTM, "prevalence", "Pass kernel=, for example kernels.Matern('date')"),
+        (GPTM, "embeddings", "kernels.Embedding('vector')"),
+        (CTM, "kernel", "Use GPTM."),
+        (CTM, "alpha", "It has n_components, inference,"),
+    ],
+)
+def test_arguments_of_other_libraries_are_refused_with_our_names(cls, name, advice):
+    with pytest.raises(TypeError, match=re.escape(advice)):
+        cls(**{name: 5})
+
+
+def test_arguments_without_a_name_beyond_the_first_are_refused_with_names():
+    with pytest.raises(TypeError, match=r"by position.*GPTM\(20, kernel=\.\.\.\)"):
+        GPTM(20, k.Matern("date"))
+
+
+def test_names_of_other_libraries_are_not_ours():
+    ours = parameters(GPTM).keys()
+    assert ours >= set(argument_names._NAMES_ELSEWHERE)
+    assert not ours & argument_names._OURS.keys()
 
 
 def test_a_ctm_is_a_gptm_without_a_kernel():

@@ -312,7 +312,7 @@ def test_links_tell_what_the_ids_are_although_one_repeats(tmp_path):
 
 def test_what_is_no_text_is_refused(tmp_path):
     path = put(tmp_path, "model.gptm", b"\x10\x00\x00\x00{},\x00\xff\n" * 9)
-    with pytest.raises(ValueError, match=r"model\.gptm is no text.*Expected a table"):
+    with pytest.raises(ValueError, match=r"model\.gptm is not a text file.*Expected a table"):
         files.read(path)
 
 
@@ -604,7 +604,7 @@ def test_a_column_with_too_many_other_things_for_dates_is_told_of(tmp_path):
     found = problem(reading, "dates and others")
     assert "column 'when' holds '2020-01-31', but also 'soon'" in found.message
     kind = "date:ISO8601|%B %d, %Y"
-    assert f"kinds={{'when': {kind!r}}} to take the others for missing" in found.message
+    assert f"kinds={{'when': {kind!r}}} to treat the others as missing" in found.message
     told = kinds_of(tmp_path, {"when": cells}, kinds={"when": kind})
     assert told.corpus.metadata["when"].isna().tolist() == [False, False, False, True]
 
@@ -990,6 +990,9 @@ def test_files_without_words_say_what_was_expected(tmp_path, name, content, expe
 
 
 def test_missing_files(tmp_path):
+    table = pd.DataFrame({"text": ["green tea"]})
+    with pytest.raises(TypeError, match=r"got DataFrame.*Corpus\.from_texts\(df\['text'\]"):
+        files.read(table)
     with pytest.raises(FileNotFoundError, match="there is no file"):
         files.read(tmp_path / "none.csv")
     with pytest.raises(ValueError, match=r"holds no \.txt or \.md files"):
@@ -1256,7 +1259,7 @@ def test_damaged_counts(tmp_path):
     assert reading.corpus.counts.toarray().tolist() == [[2, 0], [0, 1], [0, 0]]
     assert problem(reading, "broken line").lines == (2, 3)
     for name in ("t.mtx", "t.npz"):
-        with pytest.raises(ValueError, match=r"t\..* is no "):
+        with pytest.raises(ValueError, match=r"t\..* (cannot be read as|is not) a "):
             files.read(put(tmp_path, name, b"something else"), vocabulary=["a"])
     save_npz(tmp_path / "neg.npz", csr_matrix([[1.0, 2.0], [0.0, -3.0]]))
     with pytest.raises(ValueError, match=r"none below zero; \w+ 2 has -3.0"):
@@ -1447,7 +1450,7 @@ def test_without_pyarrow_the_message_says_what_to_install(monkeypatch, tmp_path)
 
 
 def test_a_file_that_is_no_parquet(tmp_path):
-    with pytest.raises(ValueError, match="no readable Parquet file"):
+    with pytest.raises(ValueError, match="cannot be read as a Parquet file"):
         files.read(put(tmp_path, "t.parquet", b"something else"))
 
 
@@ -1633,7 +1636,7 @@ def test_bytes_that_are_no_text_are_not_taken_for_wide_letters(tmp_path):
     rng = np.random.default_rng(0)
     for n in (64, 5000):
         content = rng.integers(0, 4, n).astype(np.uint8).tobytes()
-        with pytest.raises(ValueError, match="is no text"):
+        with pytest.raises(ValueError, match="is not a text file"):
             files.read(put(tmp_path, "unnamed", content))
 
 
@@ -1716,10 +1719,10 @@ def test_excel_beside_documents_and_on_the_command_line(tmp_path):
 
 
 def test_odd_workbooks(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="no readable Excel workbook"):
+    with pytest.raises(ValueError, match="cannot be read as an Excel workbook"):
         files.read(put(tmp_path, "t.xlsx", b"something else"))
     whole = workbook(tmp_path / "w.xlsx", SHEET).read_bytes()
-    with pytest.raises(ValueError, match="no readable Excel workbook"):
+    with pytest.raises(ValueError, match="cannot be read as an Excel workbook"):
         files.read(put(tmp_path, "t.xlsx", whole[: len(whole) // 2]))
     with pytest.raises(ValueError, match="holds no documents"):
         files.read(workbook(tmp_path / "e.xlsx", []))

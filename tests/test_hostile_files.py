@@ -350,7 +350,7 @@ def test_items_of_an_array_are_no_larger_than_its_values(dtype):
     cell = json.dumps({"array": ["a"], "dtype": dtype})
     tensors = {}
     pack_texts([cell], "c", tensors)
-    with pytest.raises(ValueError, match="no type for the values"):
+    with pytest.raises(ValueError, match="not a type of values"):
         unpack_column({"kind": "cells"}, "c", tensors)
 
 

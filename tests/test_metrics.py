@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import coo_matrix, csr_array, csr_matrix, issparse
 
-from gptm import CTM, metrics
+from gptm import CTM, Corpus, metrics
 from gptm.metrics import log_likelihood, mean_log_likelihood, perplexity, split_tokens
 
 
@@ -500,6 +500,10 @@ def test_measures_of_topics_say_what_is_wrong():
     beta, X = random_topics(), random_counts()
     with pytest.raises(ValueError, match=r"(?s)counts.*expected 15, got 14.*vocabulary"):
         metrics.npmi_coherence(beta, X[:, 1:])
+    with pytest.raises(ValueError, match=r"an array of numbers.*type object.*components_"):
+        metrics.npmi_coherence(object(), X)
+    with pytest.raises(ValueError, match=r"an array of numbers.*type Corpus.*corpus\.counts"):
+        metrics.npmi_coherence(beta, Corpus(X))
     for function in (metrics.frex, metrics.exclusivity, metrics.word_scores, metrics.top_words):
         with pytest.raises(ValueError, match=r"(?s)one row per topic.*\(15,\).*components_"):
             function(beta[0])

@@ -335,10 +335,10 @@ def test_terms_of_all_kinds():
 @pytest.mark.parametrize(
     ("term", "options", "said"),
     [
-        ("party", {}, "must be a kernel for a model without one"),
+        ("party", {}, r"must be a kernel for a model without one.*Categorical\('party'\)"),
         (k.Categorical("partei"), {}, "needs the metadata column 'partei'"),
         (k.NearestNeighbors(3), {}, "a column that can be shuffled; this one reads the words"),
-        (k.Identity(), {}, "says of no two documents"),
+        (k.Identity(), {}, "makes no two documents alike"),
         (k.Categorical("party"), {"n": 0}, "n must be an integer of at least 1"),
         (k.Categorical("party"), {"n": 10**12}, r"n must be .* at most 1e\+06"),
         (k.Categorical("party"), {"within": "autor"}, "Did you mean 'author'"),

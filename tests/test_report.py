@@ -413,6 +413,8 @@ def test_scores_of_a_dict_a_table_and_a_comparison(corpus):
     known = known.assign(change_5=[np.nan, -0.21], change_5_error=[np.nan, 0.01])
     changes = [row["changes"] for row in score_table(known)["rows"]]
     assert changes == [["", ""], ["-2.0 % ± 0.6", "-21.0 % ± 1.0"]]
+    assert score_table(known)["reference"] == known.index[0]
+    assert score_table(found)["reference"] is None
     assert score_table(None) is None
     assert score_table({"a": {0.5: np.nan}})["best"] == [None]
 

@@ -749,7 +749,7 @@ def test_what_is_wrong_is_said_before_any_fit(monkeypatch):
             {},
             "expected a GPTM or CTM; got Pipeline",
         ),
-        (gptm.cross_validate, (CTM, X), {}, "expected a GPTM or CTM"),
+        (gptm.cross_validate, (CTM, X), {}, r"expected a GPTM or CTM; got the class CTM.*CTM\(\)"),
         (gptm.cross_validate, (model, ["a text", "another"]), {}, r"Corpus.from_texts\(texts\)"),
         (gptm.cross_validate, (model, X), {"metadata": frame[:5]}, "one row per document"),
         (gptm.cross_validate, (model, X), {"y": [0, 1]}, "one label per document: expected 36"),

@@ -1,5 +1,6 @@
 """Kernels that are products of vectors, and kernels that are functions of the user's own."""
 
+import re
 import warnings
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import gptm
 from gptm import GPTM
 from gptm import kernels as k
+from gptm.corpus.metadata import as_frame
 from gptm.kernels import Documents
 from gptm.operators import Spectral
 
@@ -324,6 +326,53 @@ def test_embedding_names_what_is_wrong():
     refused(lambda: k.Embedding("v", n_directions=0), "n_directions", "0")
     refused(lambda: k.Embedding("v").bind(Documents(N)), "'v'", "metadata=")
     refused(lambda: bind(k.Embedding("w")), "'w'", "'v'")
+
+
+MATRIX = np.arange(120.0).reshape(60, 2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: k.Embedding(MATRIX),
+        lambda: k.Embedding(MATRIX.tolist()),
+        lambda: k.Embedding(pd.DataFrame(MATRIX)),
+        lambda: k.Linear(MATRIX),
+        lambda: k.Matern(pd.Series(MATRIX[:, 0])),
+        lambda: k.Categorical(pd.Series(list("ab") * 30)),
+        lambda: k.MustLink(np.repeat(1, 60)),
+        lambda: k.Graph("links", id=pd.Series(list("ab") * 30)),
+        lambda: k.Graph(MATRIX @ MATRIX.T),
+        lambda: k.NearestNeighbors(3, on=MATRIX).column_names(),
+    ],
+)
+def test_values_in_the_place_of_a_column_name_are_refused_in_short(make):
+    """The message says what arrived by its size, and where values go."""
+    with pytest.raises(ValueError, match=r"expects .* column name") as caught:
+        make()
+    text = str(caught.value)
+    assert re.search(
+        r"got <60 (x \d+ matrix|values)>\. (Put the values into the metadata|Pass )", text
+    )
+    assert len(text) < 250
+
+
+def test_a_list_of_names_is_refused_with_the_names():
+    refused(lambda: k.Matern(["date", "day"]), "Write each name by itself: 'date', 'day'")
+
+
+def test_vectors_work_as_any_column_that_holds_them():
+    """An array, lists and a column of a table, as they come from models of sentences."""
+    expected = bind(k.Embedding("v")).gram()
+    for vectors in (VECTORS, VECTORS.tolist(), VECTORS.astype("f4")):
+        frame = as_frame({"v": vectors}, N)
+        assert_allclose(bind(k.Embedding("v"), frame).gram(), expected, atol=1e-6)
+
+
+def test_vectors_in_the_place_of_a_kernel_name_embedding():
+    X = np.ones((60, 3))
+    refused(lambda: GPTM(2, kernel=MATRIX).fit(X), "(60, 2)", "Embedding('vector')")
+    refused(lambda: GPTM(2, kernel=k.Precomputed("x")).fit(X), "square matrix", "'x'")
 
 
 def test_long_vectors_of_many_documents_stay_small():

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gptm import metrics
-from gptm._basics.errors import ArgumentError
+from gptm._basics.errors import ArgumentError, PythonOnly
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice, check_number, is_whole
 from gptm.corpus import Corpus
@@ -63,7 +63,9 @@ def topic_numbers(fitted: Fitted, topics: Any) -> list[int]:
             numbers.append(int(topic))
         else:
             expected = f"must be a number from 0 to {fitted.K - 1}{called}"
-            raise ArgumentError("topic", expected, topic)
+            nameless = isinstance(topic, str) and not in_use
+            remedy = "No topic has a name yet; name_topics gives them names." if nameless else ""
+            raise ArgumentError("topic", expected, topic, PythonOnly(remedy) if remedy else "")
     return list(dict.fromkeys(numbers))
 
 

@@ -50,7 +50,7 @@ def memory_bytes(memory: Any) -> int:
             "memory", "must be a size such as '4GB', a number of bytes, or None", memory
         )
     if not 0 < size < float("inf"):
-        raise ArgumentError("memory", "must be more than nothing", memory)
+        raise ArgumentError("memory", "must be larger than 0", memory)
     return int(size)
 
 

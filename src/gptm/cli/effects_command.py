@@ -103,7 +103,10 @@ def _chosen(kernel_terms: list[Term], term: str | None, named: list[str]) -> lis
         chosen = chosen or [item for item in kernel_terms if term in item.columns]
         if not chosen:
             labels = ", ".join(repr(item.label) for item in kernel_terms)
-            raise ValueError(f"--term expects one of {labels}; got {term!r}.")
+            raise ValueError(
+                f"--term expects one of {labels}; got {term!r}. For columns that the kernel does not read use "
+                "'gptm estimate'."
+            )
     else:
         chosen = [item for item in kernel_terms if not columns or set(columns) & set(item.columns)]
     fitting = [item for item in chosen if set(columns) <= set(item.columns)]

@@ -162,8 +162,8 @@ def _check_scheduler(scheduler: str | None, file: str) -> None:
 
     if scheduler is not None and Path(file).exists() and not is_block_folder(file):
         raise UsageError(
-            f"--scheduler is for a corpus on disk; {file} is none. Write one with 'gptm corpus {file} -o FOLDER', and "
-            "fit that folder."
+            f"--scheduler is for a corpus on disk, and {file} is not one. Write one with "
+            f"'gptm corpus {file} -o FOLDER', and fit that folder."
         )
 
 

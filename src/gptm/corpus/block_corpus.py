@@ -171,7 +171,7 @@ class BlockCorpus:
         chosen = np.arange(len(self))[rows]
         if (np.diff(chosen) <= 0).any():
             raise InputError(
-                "documents of a corpus on disk are selected in their order, and each once. Sort the rows, as in "
+                "rows of a corpus on disk must be in ascending order, each of them once. Sort them, as in "
                 "corpus[np.unique(rows)], or use corpus.load()[rows]."
             )
         positions = chosen if self.positions is None else self.positions[chosen]
@@ -274,6 +274,6 @@ def _check_block(path: Path, entry: BlockEntry) -> bool:
     if key in _checked:
         return True
     if checksum(path) != entry.crc32:
-        raise damaged(path, "its checksum is another one")
+        raise damaged(path, "its checksum differs")
     _checked.add(key)
     return False

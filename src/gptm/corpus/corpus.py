@@ -369,7 +369,7 @@ class Corpus:
     def __getitem__(self, rows: Any) -> "Corpus":
         if isinstance(rows, tuple):  # scikit-learn selects rows as X[rows, ...]
             if len(rows) != 2 or rows[1] is not Ellipsis:
-                raise IndexError("a corpus is indexed by documents alone: corpus[rows].")
+                raise IndexError("a corpus is indexed by documents only: corpus[rows].")
             rows = rows[0]
         if isinstance(rows, int | np.integer):
             rows = [rows]

@@ -1,6 +1,7 @@
 """Counts of words from whatever users pass as `X`."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | No
 
     `name` is that of the estimator, for messages.
     """
+    _check_is_listed(X)
     estimator = _stand_in(name)  # which scikit-learn leaves its findings on
     try:
         if isinstance(X, Corpus):
@@ -51,7 +53,7 @@ def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | No
             counts = validate_data(estimator, X, **_CHECKS)
             vocabulary = getattr(estimator, "feature_names_in_", None)
     except ValueError as error:
-        raise InputError(f"{error}\n", _hint(str(error))) from error
+        raise _refused(X, error) from error
     check_text([] if vocabulary is None else vocabulary, "a word, as the name of a column of X,")
     # The training counts stay with the model, whatever becomes of the caller's.
     return _canonical(csr_matrix(counts, copy=True), own=True), vocabulary
@@ -64,6 +66,7 @@ def read_counts(expected: ExpectedWords, X: Any, *, own: bool = False) -> csr_ma
     """
     if holds_texts(X):
         X = _new_texts(expected, X)
+    _check_is_listed(X)
     try:
         if isinstance(X, Corpus):
             name = _stand_in(expected.model)
@@ -73,7 +76,7 @@ def read_counts(expected: ExpectedWords, X: Any, *, own: bool = False) -> csr_ma
             fine = _is_fine(expected, X)
             counts = X.astype(np.float64, copy=False) if fine else _validated(expected, X)
     except ValueError as error:
-        raise InputError(f"{error}\n", _hint(str(error))) from error
+        raise _refused(X, error) from error
     return _canonical(csr_matrix(counts, copy=own), own=own)
 
 
@@ -123,9 +126,11 @@ def training_texts_counted(X: Any) -> Any:
     corpus = Corpus.from_texts(X)
     n, V = corpus.shape
     assert corpus.words is not None
+    language = corpus.words.stop_words
+    stop_words = f"stop words ({language})" if language else "no stop words"
     warn(
-        f"X holds texts: {V:,} words of {n:,} texts are counted, without the stop words of "
-        f"{corpus.words.stop_words or 'any language'}. Pass Corpus.from_texts(texts, ...) to choose the words."
+        f"X holds texts: {V:,} different words of {n:,} text{'s' * (n != 1)} are counted, and {stop_words} are left "
+        "out. To choose the words, pass Corpus.from_texts(texts, ...)."
     )
     return corpus
 
@@ -134,9 +139,25 @@ def _new_texts(expected: ExpectedWords, texts: Any) -> Corpus:
     if expected.vocabulary is None:
         raise ValueError(
             f"{expected.model} was fitted to counts whose words have no names, so texts cannot be counted. "
-            "Pass counts, or fit the model to texts or to a corpus with a vocabulary."
+            "Pass counts, made by the vectoriser of the training counts, or fit the model to texts or to a Corpus."
         )
     return Corpus.from_texts(texts, vocabulary=expected.vocabulary, words=expected.words)
+
+
+def warn_of_fractions(counts: csr_matrix) -> None:
+    """Warn if counts to learn from are weights; sums that are whole but for rounding are counts."""
+    whole = np.rint(counts.data)
+    if np.all(np.abs(counts.data - whole) <= 1e-6 * whole):
+        return
+    warn(
+        Message(
+            "counts of words must be whole numbers; some are fractions, as tf-idf weights are, or rows that sum to "
+            "one. The model reads each number as how often a word occurs in a document, so it finds poorer topics, "
+            "and bands are wrong. Pass raw counts",
+            PythonOnly(", as CountVectorizer makes them, or the texts themselves"),
+            ".",
+        )
+    )
 
 
 def frame_of(
@@ -228,13 +249,62 @@ def _agree_on_vocabulary(expected: ExpectedWords, corpus: Corpus) -> None:
         )
 
 
+def _check_is_listed(X: Any) -> None:
+    """Refuse a single text, None, and what has no order, such as a set."""
+    if isinstance(X, str):
+        raise InputError("X must be a list of texts, one per document; got one text. Pass [text].")
+    in_order = any(hasattr(X, name) for name in ("__getitem__", "__array__", "shape"))
+    if X is None or (isinstance(X, Iterable) and not in_order):
+        what = "None" if X is None else f"a {type(X).__name__}"
+        raise InputError(
+            f"X must be counts of words, or a list of texts; got {what}. Pass a list, in the order of the metadata."
+        )
+
+
+def _refused(X: Any, error: ValueError) -> InputError:
+    """What to do about an X that is no matrix, or about scikit-learn's complaint."""
+    said = _no_matrix(X)
+    return InputError(f"{error}\n", _hint(str(error))) if said is None else InputError(said)
+
+
+def _no_matrix(X: Any) -> str | None:
+    """What X is instead of a matrix, and what to pass; None if it may be a matrix."""
+    if isinstance(X, pd.DataFrame):
+        names = [name for name, values in X.items() if _first_is(values, str)]
+        if names:
+            longest = max(names, key=lambda name: X[name].astype(str).str.len().mean())
+            return (
+                f"X must be counts of words, or texts; got a table with text in {', '.join(map(repr, names))}. Pass "
+                f"the column that holds the texts, as in fit(df[{longest!r}]), and the others as metadata=df."
+            )
+        return None
+    if not isinstance(X, list | tuple | pd.Series | np.ndarray) or not _first_is(X, list | tuple):
+        return None
+    inside = [item for document in X if isinstance(document, list | tuple) for item in document]
+    if inside and all(isinstance(item, str) for item in inside):
+        return (
+            "X must be counts of words, or texts; got lists of words. For documents that are already cut into words "
+            "use Corpus.from_tokens(X), which fit takes."
+        )
+    if inside and all(isinstance(item, tuple) and len(item) == 2 for item in inside):
+        return (
+            "X must be counts of words, or texts; got bags of (word, count) pairs. Make a matrix of them: "
+            "gensim.matutils.corpus2csc(bags, num_terms=len(dictionary)).T"
+        )
+    return None
+
+
+def _first_is(values: Any, kind: Any) -> bool:
+    return isinstance(next(iter(values), None), kind)
+
+
 def _hint(message: str) -> str | Message:
     """What to do about scikit-learn's complaint."""
     if "egative" in message:
         return "Expected counts of words, documents x words, none below zero; pass raw counts."
     if "NaN" in message or "infinity" in message:
         return "Expected finite counts; put 0 where a word does not occur."
-    if "0 feature" in message or "0 sample" in message:
+    if re.search(r"\b0 (feature|sample)", message):
         return "Expected a matrix of counts, documents x words, with at least one of each."
     if "feature" in message:
         return Message(

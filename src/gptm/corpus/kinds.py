@@ -172,7 +172,7 @@ def decide_kinds(
         if id_column is not None and name == id_column.name:
             columns[name] = id_column
         elif name in given:
-            columns[name] = ColumnKind(name, given[name], "as told")
+            columns[name] = ColumnKind(name, given[name], "as you said")
         else:
             columns[name] = ColumnKind(name, *guess_kind(name, cells, ids))
     for name, column in columns.items():

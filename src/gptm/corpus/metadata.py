@@ -234,9 +234,10 @@ def read_points(
     for name, date, was, values in zip(names, dates, before, points.T, strict=True):
         if was not in (None, date) and not np.isnan(values).all():
             held, holds = ("dates", "numbers") if was else ("numbers", "dates")
+            year = ", for example the year 2012 as '2012-01-01'" if was else ""
             raise ValueError(
                 f"metadata column {name!r} held {held} when the model was fitted, and holds {holds} now; "
-                "convert it to the same kind."
+                f"convert it to the same kind{year}."
             )
         # New documents may be as close to each other as they like, but not infinitely far.
         _check_scale(values if was is None else values[np.abs(values) > 1], name)
@@ -246,7 +247,7 @@ def read_points(
 def _check_scale(values: Array, name: str) -> None:
     if out_of_scale(values):
         raise ValueError(
-            f"metadata column {name!r} must hold numbers that can be squared, as must what they differ by; they go "
+            f"metadata column {name!r} must hold numbers whose squares and differences can be computed; they go "
             f"from {np.nanmin(values):.3g} to {np.nanmax(values):.3g}. Multiply them by a power of ten that brings "
             "them near one, or take their logarithm."
         )

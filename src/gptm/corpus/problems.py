@@ -19,7 +19,7 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
         "Correct them: a text with separators or line breaks in it needs quotes.",
     ),
     "odd header": (
-        "taken for the names of the columns, but looks like data",
+        "read as the names of the columns, but looks like data",
         "If the file has no header, put a line with names above the first row.",
     ),
     "misquoted line": (
@@ -49,11 +49,11 @@ _KINDS: dict[str, tuple[str, str | Message]] = {
         "Rename it in one of them to have both.",
     ),
     "missing id": ("named by their rows", ""),
-    "not a number": ("taken for missing in a column of numbers", ""),
-    "not a date": ("taken for missing in a column of dates", ""),
+    "not a number": ("treated as missing in a column of numbers", ""),
+    "not a date": ("treated as missing in a column of dates", ""),
     "ambiguous dates": ("day/month or month/day", ""),
     "two-digit years": (
-        "in the future; years of two digits are taken for 1969 to 2068",
+        "in the future; years of two digits are read as 1969 to 2068",
         "Write years with four digits.",
     ),
     "dates and others": ("not dates in a column of dates, which was therefore read as text", ""),

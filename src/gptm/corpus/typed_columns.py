@@ -81,7 +81,7 @@ def find_id_column(
     """The column that names the documents: as given, or guessed among the others."""
     for name, kind in given.items():
         if kind == "id" and name in table:
-            return ColumnKind(name, "id", "as told")
+            return ColumnKind(name, "id", "as you said")
     guess = guess_id({name: cells for name, cells in table.items() if name not in given})
     return None if guess is None else ColumnKind(guess[0], "id", guess[1])
 
@@ -123,7 +123,7 @@ def _retyped(column: ColumnKind, values: pd.Series, ids: DocumentIds, log: Probl
     if not (has_untyped_cells(values) or numbers_for_dates):
         return values
     cells = values.tolist()
-    if column.why != "as told":
+    if column.why != "as you said":
         note_doubtful_dates(column.name, column.kind, cells, log)
     lines = range(1, len(cells) + 1)
     typed = typed_column(column.name, column.kind, cells, lines, ids, log)
@@ -279,7 +279,7 @@ def note_doubtful_dates(name: str, kind: str, cells: Sequence[Any], log: Problem
         example = strings[int(odd.argmax())]
         detail = f"column {name!r} holds {partly.examples[0]!r}, but also {example!r}"
         as_dated = Argument("kinds", {name: partly.kind})
-        remedy = Message("Pass ", as_dated, " to take the others for missing.")
+        remedy = Message("Pass ", as_dated, " to treat the others as missing.")
         log.add("dates and others", None, detail, count=int(odd.sum()), remedy=remedy)
 
 

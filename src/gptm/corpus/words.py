@@ -479,6 +479,11 @@ def chunks(texts: Iterable[str]) -> Iterable[list[str]]:
     """Texts in portions; an error for what is no text."""
     if isinstance(texts, str):
         raise ValueError("texts must be a list of strings, one per document; got one string.")
+    if isinstance(texts, Mapping) or hasattr(texts, "columns"):  # whose items are names of columns
+        raise ValueError(
+            f"texts must be a list of strings, one per document; got {type(texts).__name__}. Pass one column of it, "
+            "and the others as metadata: Corpus.from_texts(df['text'], metadata=df)."
+        )
     chunk: list[str] = []
     for position, text in enumerate(texts):
         if not isinstance(text, str):
@@ -486,7 +491,7 @@ def chunks(texts: Iterable[str]) -> Iterable[list[str]]:
             remedy = (
                 "For documents that are already cut into words use Corpus.from_tokens."
                 if cut
-                else "Use an empty string for a document without text."
+                else "Use an empty string for a document without text: texts.fillna('')."
             )
             raise ValueError(
                 f"texts must be strings; the one at position {position} is {text!r} of type "

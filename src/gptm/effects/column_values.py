@@ -10,6 +10,7 @@ from gptm._basics.errors import Argument, ArgumentError, InputError, Message, Py
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import as_frame, as_name
 from gptm.kernels import BoundKernel, Kernel
+from gptm.kernels.kernel import unscaled
 from gptm.kernels.levels import LevelBound
 
 _MOST_NAMED = 10  # levels in a message
@@ -23,20 +24,21 @@ def read_settings(
     With other settings `beside` it, the table has one row or as many rows as these. Columns that it leaves out are
     filled from these.
     """
-    columns = bound.kernel.column_names()
+    kernel = unscaled(bound.kernel)
+    columns = kernel.column_names()
     if not columns:
         raise InputError(
-            f"{bound.kernel!r} reads no column, so its effect is shown per document. Leave out ",
+            f"{kernel!r} reads no column, so its effect is shown per document. Leave out ",
             Argument(name),
             ".",
         )
-    settings = _as_table(bound.kernel, values, name)
+    settings = _as_table(kernel, values, name)
     settings = settings if beside is None else _completed(settings, beside)
     absent = ", ".join(repr(column) for column in columns if column not in settings)
     if absent:
         raise InputError(
             Argument(name),
-            f" must have values of all columns that {bound.kernel!r} reads: {_column_list(bound.kernel)}; "
+            f" must have values of all columns that {kernel!r} reads: {_column_list(kernel)}; "
             f"it lacks {absent}.",
             PythonOnly(" Pass None for a value that you do not know."),
         )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from gptm._basics.errors import Argument, ArgumentError, InputError, Message
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
 from gptm._basics.types import Array
 from gptm._basics.validation import check_level, check_number, is_whole
 from gptm.effects.column_values import distinct_settings, read_settings, warn_unseen
@@ -170,7 +170,11 @@ def term_number(kernel: Kernel, term: str | int | None) -> int:
     if len(by_column) == 1:
         return by_column[0]
     got = Message("none, and the kernel has several") if term is None else term
-    raise ArgumentError("term", f"must be one of {labels}, or its number", got)
+    elsewhere = (
+        f"For columns that the kernel does not read use estimate_effects('~ {term}', metadata)."
+    )
+    remedy = PythonOnly(elsewhere) if isinstance(term, str) else ""
+    raise ArgumentError("term", f"must be one of {labels}, or its number", got, remedy)
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:

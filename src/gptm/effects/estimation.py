@@ -34,7 +34,7 @@ def estimate(
     check_level(level)
     if fitted.K < 2:
         raise InputError(
-            "the only topic of this model has a share of one everywhere. Fit two or more."
+            "this model has a single topic, with a share of one everywhere. Fit two topics or more."
         )
     check_choice("errors", errors, ("robust", "classical"))
     topics = list(range(fitted.K)) if topic is None else topic_numbers(fitted, topic)

@@ -92,7 +92,7 @@ class Design:
             first, last = (str(value) for value in self.shown(name, pd.Series([low, high])))
             warn(
                 f"{outside} of {len(values)} values of {name!r} are outside of what the documents have, which is "
-                f"{first} to {last}; predictions there go on as the formula does at the ends."
+                f"{first} to {last}; predictions there extrapolate the formula."
             )
 
 

@@ -156,8 +156,8 @@ def _sniffed(source: Input, encoding: str) -> str:
     wide = start[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) or any(n in encoding for n in ("16", "32"))
     if b"\0" in start and not wide and not wide_without_mark(source.peek()):
         raise ValueError(
-            f"{source.name} is no text: it holds bytes that texts do not have. Expected a table (CSV, JSON lines, "
-            "Parquet), or lines of text."
+            f"{source.name} is not a text file: it holds bytes that do not occur in text. Expected a table (CSV, JSON "
+            "lines, Parquet), or lines of text."
         )
     return "jsonl" if start.lstrip(b"\0")[:1] in (b"{", b"[") else "csv"
 

@@ -112,7 +112,7 @@ def _json_words(content: str, name: str) -> list[str]:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the vocabulary {name!r} is no JSON ({error}).") from None
+        raise ValueError(f"the vocabulary {name!r} is not valid JSON ({error}).") from None
     if isinstance(value, dict):  # scikit-learn's vocabulary_
         if sorted(value.values()) != list(range(len(value))):
             raise ValueError(
@@ -139,7 +139,9 @@ def _matrix_market(source: Input) -> csr_matrix:
         # From memory: where scipy reads a damaged file through a Python object, it ends the whole process.
         return csr_matrix(mmread(io.BytesIO(content)))
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{source.name} is no readable Matrix Market file ({error}).") from None
+        raise ValueError(
+            f"{source.name} cannot be read as a Matrix Market file ({error})."
+        ) from None
 
 
 def _check_size(content: bytes) -> None:
@@ -166,7 +168,7 @@ def _npz(source: Input) -> csr_matrix:
             return csr_matrix(load_npz(source.followed(file)))
     except Exception as error:  # zipfile's, numpy's and scipy's own errors
         raise ValueError(
-            f"{source.name} is no matrix saved by scipy.sparse.save_npz ({error})."
+            f"{source.name} is not a matrix that scipy.sparse.save_npz saved ({error})."
         ) from None
 
 

@@ -32,7 +32,7 @@ def parquet_rows(
     try:
         table = parquet.ParquetFile(content)
     except Exception as error:  # pyarrow's own errors have no common parent
-        raise ValueError(f"{source.name} is no readable Parquet file ({error}).") from None
+        raise ValueError(f"{source.name} cannot be read as a Parquet file ({error}).") from None
     number = 0
 
     def rows() -> Iterator[Row]:

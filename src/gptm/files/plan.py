@@ -102,7 +102,7 @@ def make_plan(
         if name in plan.text:
             continue
         if plan.given.get(name) == "ignore":
-            plan.settled.append(ColumnKind(name, "ignore", "as told"))
+            plan.settled.append(ColumnKind(name, "ignore", "as you said"))
         elif name not in plan.given and guess_kind(name, first[name]) == ("ignore", LONG_STRINGS):
             plan.settled.append(ColumnKind(name, "ignore", LONG_STRINGS))
     return plan
@@ -136,7 +136,7 @@ def _settle_text(
     by_kind = tuple(name for name, kind in plan.given.items() if kind == "text")
     if text is not None or by_kind:
         role = "kinds" if text is None else "text"
-        plan.text, why = named(by_kind if text is None else text, list(first), role), "as told"
+        plan.text, why = named(by_kind if text is None else text, list(first), role), "as you said"
     else:
         free = {name: cells for name, cells in first.items() if name not in plan.given}
         best, why = guess_text(free)

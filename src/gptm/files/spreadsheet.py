@@ -31,7 +31,7 @@ def sheet_rows(source: Input, log: ProblemLog, stack: ExitStack) -> Iterator[Row
         book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
         sheets = book.worksheets
     except Exception as error:  # zipfile's, the XML parser's and openpyxl's own errors
-        raise ValueError(f"{source.name} is no readable Excel workbook ({error}).") from None
+        raise ValueError(f"{source.name} cannot be read as an Excel workbook ({error}).") from None
     stack.callback(book.close)
     if not sheets:
         raise ValueError(f"{source.name} is an Excel workbook without a sheet of cells.")
@@ -57,7 +57,7 @@ def _rows(sheet: Any, name: str, log: ProblemLog) -> Iterator[Row]:
                 continue
             yield number, dict.fromkeys(names) | dict(zip(names, cells, strict=False))
     except (ValueError, KeyError, SyntaxError, EOFError, OSError) as error:  # SyntaxError: of XML
-        raise ValueError(f"{name} is no readable Excel workbook ({error}).") from None
+        raise ValueError(f"{name} cannot be read as an Excel workbook ({error}).") from None
 
 
 def _trimmed(cells: tuple[Any, ...]) -> list[Any]:

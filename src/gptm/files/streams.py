@@ -46,6 +46,11 @@ def shown(progress: Tell | None, verbose: bool) -> Tell | None:
 
 def source_name(path: str | os.PathLike[str]) -> str:
     """What messages call a file."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"expected the path of a file; got {type(path).__name__}. For texts and a table in memory use "
+            "Corpus.from_texts(df['text'], metadata=df)."
+        )
     return "standard input" if str(path) == "-" else str(path)
 
 

@@ -75,7 +75,7 @@ class CellTable:
         columns = decide_kinds(table, given, id_column, document_ids, range(len(self.lines)))
         typed: dict[str, Any] = {}
         for name, column in columns.items():
-            if column.why != "as told":
+            if column.why != "as you said":
                 note_doubtful_dates(name, column.kind, table[name], log)
             if column.kind != "ignore":
                 cells = table[name]

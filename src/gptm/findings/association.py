@@ -38,7 +38,7 @@ def structures_of(term: Kernel, documents: Documents) -> list[Structure]:
         ]
     structures = [b.structure for b in bounds]
     if all(s.features is None and not s.graphs for s in structures):
-        raise InputError(f"{term!r} says of no two documents that they are alike.")
+        raise InputError(f"{term!r} makes no two documents alike, so there is nothing to test.")
     return structures
 
 

@@ -72,7 +72,7 @@ def find_term(model: GPTM, kernel: Any, term: Any) -> TestedTerm:
             "term",
             "must be a kernel for a model without one",
             term,
-            "Pass, for example, gptm.kernels.Categorical('party').",
+            f"Pass, for example, gptm.kernels.Categorical({term if isinstance(term, str) else 'party'!r}).",
         )
     check_explainable(model.fitted_)
     number = term_number(kernel, term)

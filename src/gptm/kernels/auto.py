@@ -22,17 +22,37 @@ logger = logging.getLogger("gptm")
 _NAMED = 5  # columns that are named with a reason; more are counted
 
 
+def _for_text(kernel: str, frame: pd.DataFrame | None) -> str:
+    """What to pass instead of a text."""
+    if frame is not None and kernel in frame:
+        return (
+            f"For this column pass kernels.Matern({kernel!r}) if it has numbers or dates, and "
+            f"kernels.Categorical({kernel!r}) if it has names."
+        )
+    if kernel.lstrip().startswith("~"):
+        return (
+            "Instead of a formula of R, add kernels: ~ party + s(day) is kernels.Categorical('party') + "
+            "kernels.Matern('day')."
+        )
+    return f"A formula is read by gptm.kernels.formula.parse_kernel({kernel!r})."
+
+
 def is_automatic(kernel: Any) -> TypeGuard[str]:
     """Whether a model's `kernel` argument leaves the choice to us: "auto", or "auto+" for all usable columns."""
     return isinstance(kernel, str) and kernel in ("auto", "auto+")
 
 
-def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
-    """The kernel that a model's `kernel` argument means; None for no GP term."""
+def resolve_kernel(
+    kernel: Any, frame: pd.DataFrame | None, *, in_blocks: bool = False
+) -> Kernel | None:
+    """The kernel that a model's `kernel` argument means; None for no GP term.
+
+    An automatic one that is fitted `in_blocks` has no links.
+    """
     if kernel is None or isinstance(kernel, Kernel):
         return kernel
     if is_automatic(kernel):
-        return auto_kernel(frame, every=kernel == "auto+")
+        return auto_kernel(frame, every=kernel == "auto+", in_blocks=in_blocks)
     if isinstance(kernel, gp.Kernel):
         raise ArgumentError(
             "kernel",
@@ -52,7 +72,7 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
     if isinstance(kernel, list | tuple):
         hint = "Pass a matrix as np.array(rows), and a sum of several kernels as sum(kernels)."
     if isinstance(kernel, str):
-        hint = f"A formula is read by gptm.kernels.formula.parse_kernel({kernel!r})."
+        hint = _for_text(kernel, frame)
     raise ArgumentError(
         "kernel",
         "must be a kernel of gptm.kernels, a square array, 'auto', 'auto+' or None",
@@ -61,7 +81,9 @@ def resolve_kernel(kernel: Any, frame: pd.DataFrame | None) -> Kernel | None:
     )
 
 
-def auto_kernel(frame: pd.DataFrame | None, *, every: bool = False) -> Kernel | None:
+def auto_kernel(
+    frame: pd.DataFrame | None, *, every: bool = False, in_blocks: bool = False
+) -> Kernel | None:
     """A few terms for the columns that stand out, or one for `every` usable column; None without any.
 
     The choice is announced. What a column holds is its kind (`gptm.corpus.kinds`): smooth terms for numbers and dates,
@@ -69,7 +91,7 @@ def auto_kernel(frame: pd.DataFrame | None, *, every: bool = False) -> Kernel | 
     """
     if frame is None:
         return None
-    choices = choose_terms(frame, every=every)
+    choices = choose_terms(frame, every=every, in_blocks=in_blocks)
     terms = [choice.term for choice in choices if choice.used and choice.term is not None]
     kernel = None if not terms else terms[0] if len(terms) == 1 else Sum(*terms)
     # The level that is shown without any set-up.

@@ -31,10 +31,17 @@ class ColumnChoice:
         return self.term is not None and not self.reason
 
 
-def choose_terms(frame: pd.DataFrame, *, every: bool = False) -> list[ColumnChoice]:
-    """What becomes of each column, in their order; `every` usable column has a term, or a few that stand out."""
+def choose_terms(
+    frame: pd.DataFrame, *, every: bool = False, in_blocks: bool = False
+) -> list[ColumnChoice]:
+    """What becomes of each column, in their order; `every` usable column has a term, or a few that stand out.
+
+    A kernel that is fitted `in_blocks` has no links, which lead from one block to others.
+    """
     frame = typed_frame(frame)
     choices = _usable(frame)
+    if in_blocks:
+        choices = [_without_links(choice) for choice in choices]
     return choices if every else _few(_without_doubts(choices, frame), frame)
 
 
@@ -53,6 +60,13 @@ def _usable(frame: pd.DataFrame) -> list[ColumnChoice]:
         else:
             choices.append(ColumnChoice(name, kind, None, term))
     return choices
+
+
+def _without_links(choice: ColumnChoice) -> ColumnChoice:
+    if not isinstance(choice.term, Graph):
+        return choice
+    reason = "links, which need all documents in memory"
+    return ColumnChoice(choice.column, choice.kind, None, reason)
 
 
 def _without_doubts(choices: list[ColumnChoice], frame: pd.DataFrame) -> list[ColumnChoice]:

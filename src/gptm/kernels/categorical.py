@@ -13,6 +13,7 @@ from gptm._basics.warnings import warn
 from gptm.corpus.metadata import column, level_names
 from gptm.corpus.several_values import mark_between, values_in
 from gptm.kernels.bound import Documents, nothing_to_learn, packed, unpacked
+from gptm.kernels.column_names import checked_column
 from gptm.kernels.kernel import Kernel
 from gptm.kernels.levels import LevelBound
 from gptm.kernels.membership import MembershipBound
@@ -62,12 +63,8 @@ class Categorical(Kernel):
     """
 
     def __init__(self, column: str, *, multiple: bool = False, name: str | None = None):
-        if not isinstance(column, str):
-            raise ValueError(
-                f"Categorical expects a column name, for example Categorical('author'); got {column!r}."
-            )
         check_truth("multiple", multiple)
-        self.column = column
+        self.column = checked_column("Categorical", column, "'author'")
         self.multiple = multiple
         self.name = name
 

@@ -181,14 +181,6 @@ def grid(columns: Sequence[str], points: Array, dates: np.ndarray, n_points: int
     )
 
 
-def checked_columns(kind: str, columns: Sequence[Any]) -> tuple[str, ...]:
-    if not columns or not all(isinstance(name, str) for name in columns):
-        raise ValueError(
-            f"{kind} expects one or more column names, for example {kind}('date'); got {columns!r}."
-        )
-    return tuple(columns)
-
-
 def warn_constant(kernel: Kernel, columns: Sequence[str], points: Array) -> None:
     """Warn about columns with the same value in every document."""
     constant = [

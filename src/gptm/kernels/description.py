@@ -124,6 +124,8 @@ def short(value: Any) -> str:
         return repr(value.item())
     if (isinstance(value, np.ndarray | pd.DataFrame) and value.ndim > 1) or issparse(value):
         return f"<{' x '.join(map(str, value.shape))} matrix>"
+    if isinstance(value, pd.Series | pd.Index):
+        value = value.to_numpy()
     if isinstance(value, list | tuple | np.ndarray):
         listed = value.tolist() if isinstance(value, np.ndarray) else value
         return repr(listed) if len(listed) <= _LISTED else f"<{len(listed)} values>"

@@ -12,6 +12,7 @@ from gptm._basics.validation import check_number, check_truth
 from gptm.corpus.metadata import column, vectors
 from gptm.kernels.bound import nothing_to_learn
 from gptm.kernels.column_kernel import warn_same_vectors
+from gptm.kernels.column_names import checked_column
 from gptm.kernels.linear import VectorKernel
 from gptm.kernels.vector_groups import vector_groups
 
@@ -52,14 +53,10 @@ class Embedding(VectorKernel):
         center: bool = True,
         name: str | None = None,
     ):
-        if not isinstance(column, str):
-            raise ValueError(
-                f"Embedding expects a column name, for example Embedding('vector'); got {column!r}."
-            )
         if n_directions is not None:
             check_number("n_directions", n_directions, least=1, integer=True)
         check_truth("center", center)
-        self.column = column
+        self.column = checked_column("Embedding", column, "'vector'")
         self.n_directions = n_directions
         self.center = center
         self.name = name

@@ -136,11 +136,16 @@ class _Parser:
 
     def _unknown_character(self, start: int) -> ValueError:
         character = self.text[start]
+        if character == "~":
+            return self.error(
+                "this is not a formula of R: add kernels, as in categorical(party) + matern(day)",
+                start,
+            )
         if character in "'\"":
             return self.error(f"the quotation mark {character} has no partner", start)
         if character.isdigit():
             return self.error(
-                "this is no number; put quotation marks around column names like it", start
+                "this is not a number; put quotation marks around column names like it", start
             )
         return self.error(
             f"{character!r} has no meaning in a formula; put quotation marks around column names with such characters",
@@ -214,7 +219,7 @@ class _Parser:
                 break
         if not factors:
             raise self.error(
-                "a number alone is no kernel; multiply one by it, as in 2 * matern(date)", start
+                "a number alone is not a kernel; multiply one by it, as in 2 * matern(date)", start
             )
         if not (0 < scale < math.inf):
             raise self.error(
@@ -234,7 +239,9 @@ class _Parser:
             return self.call()
         if self.next.kind in ("number", "-"):
             return float(self.number())
-        what = "a column alone is no kernel" if self.next.kind == "string" else "expected a kernel"
+        what = (
+            "a column alone is not a kernel" if self.next.kind == "string" else "expected a kernel"
+        )
         raise self.error(f"{what}, as in matern(date){self._arrived()}")
 
     def number(self) -> int | float:
@@ -316,7 +323,7 @@ class _Parser:
             )
         if self.next.kind != "(":
             raise self.error(
-                f"{name.text!r} alone is no kernel; write for example matern({name.text})",
+                f"{name.text!r} alone is not a kernel; write for example matern({name.text})",
                 name.start,
             )
         close = difflib.get_close_matches(plain, by_name, n=1)

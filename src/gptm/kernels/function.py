@@ -152,8 +152,9 @@ class FunctionBound(PointBound):
         except KeyError as error:
             columns = ", ".join(map(repr, a.columns))
             raise ValueError(
-                f"{self.kernel!r} looks for {error}; the metadata columns are {columns}. Pass that column, with NaN "
-                "where it is not known, and let the function return NaN there; missing_columns= does not reach it."
+                f"{self.kernel!r} asks for {error}; the metadata columns are {columns}. Pass that column, with NaN "
+                "where it is not known, and let the function return NaN there; missing_columns= has no effect on "
+                "functions."
             ) from error
         try:
             covariances = np.asarray(

@@ -13,6 +13,7 @@ from gptm._basics.validation import POSITIVE, is_positive
 from gptm._basics.warnings import warn
 from gptm.corpus.metadata import RENUMBERED, column, level_names, link_lists
 from gptm.kernels.bound import Documents, nothing_to_learn, packed, unpacked
+from gptm.kernels.column_names import checked_column
 from gptm.kernels.network import (
     Form,
     NetworkBound,
@@ -89,6 +90,11 @@ class Graph(NetworkKernel):
                 "Graph expects a column of links, as in Graph('links', id='id'), or adjacency=, a matrix; got "
                 f"{'both' if column is not None else 'neither'}."
             )
+        of_links = "'links', id='id'"
+        if column is not None:
+            checked_column("Graph", column, of_links, " Pass a matrix of links as adjacency=.")
+        if id is not None:
+            checked_column("Graph", id, of_links, " Pass the name of the column of ids as id=.")
         self.column = column
         self.id = id
         self.adjacency = adjacency
@@ -268,7 +274,7 @@ def _report(
     if n_awaited == n_links:
         warn(
             f"{kernel!r}: none of {n_links:,} links leads to a document in {where}, so nothing is learnt from them. If "
-            "that is not where the ids are, name their column with id=; and links that are text may rather be lists."
+            "that is not where the ids are, name their column with id=; and write links that are text as lists."
         )
     elif n_awaited:
         example = next(iter(awaited))

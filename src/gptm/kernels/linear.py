@@ -12,7 +12,8 @@ from gptm._basics.prose import listed
 from gptm._basics.types import Array
 from gptm.corpus.metadata import read_points
 from gptm.kernels.bound import BoundKernel, Documents, Groups, nothing_to_learn
-from gptm.kernels.column_kernel import checked_columns, grid, warn_constant
+from gptm.kernels.column_kernel import grid, warn_constant
+from gptm.kernels.column_names import checked_columns
 from gptm.kernels.kernel import Kernel
 from gptm.operators import Block, Features, Placement, Structure
 
@@ -143,7 +144,7 @@ class Linear(VectorKernel):
     """
 
     def __init__(self, *columns: str, name: str | None = None):
-        self.columns = checked_columns("Linear", columns)
+        self.columns = checked_columns("Linear", columns, "'age'")
         self.name = name
 
     def column_names(self) -> tuple[str, ...]:

@@ -12,13 +12,14 @@ from gptm._basics.validation import is_real
 from gptm.corpus.metadata import column, level_names
 from gptm.kernels.bound import Documents, Groups, nothing_to_learn, unpacked
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of, warn_useless
+from gptm.kernels.column_names import checked_column
 from gptm.kernels.kernel import Kernel
 
 _UNLABELLED = "-1"  # scikit-learn's way to write a missing label
 
 
 class MustLink(Kernel):
-    """Documents with the same label, or linked in pairs, are alike; eq. 22 after transitive closure.
+    """Documents with the same label, or linked in pairs, belong together (eq. 22 of the paper).
 
     Labels may be known for a few documents only; each of the others is a group of its own.
 
@@ -64,7 +65,7 @@ class MustLink(Kernel):
     ):
         if column is not None and pairs is not None:
             raise ValueError("MustLink takes a column of labels or pairs of documents, not both.")
-        self.column = column
+        self.column = None if column is None else checked_column("MustLink", column, "'label'")
         # Iterators can be read only once, and sets have no order: both become lists.
         self.pairs: Any = list(pairs) if isinstance(pairs, Iterator | Set) else pairs
         self.gamma = gamma

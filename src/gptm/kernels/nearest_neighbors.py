@@ -1,6 +1,6 @@
 """Documents among their nearest neighbours: by words, numbers or embeddings."""
 
-from collections.abc import Collection, Set
+from collections.abc import Collection, Iterable, Set
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,8 @@ from gptm._basics.types import Array
 from gptm._basics.validation import POSITIVE, check_choice, check_number, is_positive
 from gptm.corpus.metadata import column, is_missing, read_points, vectors
 from gptm.kernels.bound import Documents, nothing_to_learn
-from gptm.kernels.column_kernel import checked_columns, warn_constant, warn_same_vectors
+from gptm.kernels.column_kernel import warn_constant, warn_same_vectors
+from gptm.kernels.column_names import checked_columns
 from gptm.kernels.neighbor_search import nearest
 from gptm.kernels.network import (
     Form,
@@ -25,7 +26,7 @@ from gptm.kernels.network import (
 
 
 class NearestNeighbors(NetworkKernel):
-    """Documents are alike if one is among the other's nearest neighbours; eq. 21 of the paper.
+    """Documents are alike if one is among the other's nearest neighbours (eq. 21 of the paper).
 
     Parameters
     ----------
@@ -177,9 +178,10 @@ class NearestNeighbors(NetworkKernel):
         return values, False, dates
 
     def _names(self) -> tuple[str, ...]:
-        return checked_columns(
-            "NearestNeighbors", (self.on,) if isinstance(self.on, str) else tuple(self.on)
-        )
+        on = self.on
+        one = not isinstance(on, Iterable) or not all(isinstance(name, str) for name in on)
+        names = (on,) if one or isinstance(on, str) else tuple(on)
+        return checked_columns("NearestNeighbors", names, "10, on='vector'")
 
     def rebind(self, arrays: dict[str, np.ndarray]) -> "NeighborBound":
         edges = from_sparse_arrays(arrays, "edges")

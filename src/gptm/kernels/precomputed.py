@@ -199,9 +199,17 @@ def _checked_matrix(matrix: Any) -> Array:
         raise ValueError(
             "a precomputed kernel must be a dense array or DataFrame; got a sparse matrix. Pass matrix.toarray()."
         )
-    values = np.asarray(in_order(matrix), dtype=np.float64)
+    try:
+        values = np.asarray(in_order(matrix), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"a precomputed kernel must be a square matrix of numbers; {error}."
+        ) from error
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
-        raise ValueError(f"a precomputed kernel must be a square matrix; got shape {values.shape}.")
+        raise ValueError(
+            f"a precomputed kernel must be a square matrix, documents x documents; got shape {values.shape}. For one "
+            "vector per document pass metadata={'vector': vectors} and the kernel Embedding('vector')."
+        )
     if not np.isfinite(values).all():
         raise ValueError("a precomputed kernel must be finite; it holds NaN or infinite values.")
     largest = float(np.abs(values).max(initial=0.0))

@@ -14,7 +14,8 @@ from gptm._basics.types import Array
 from gptm._basics.validation import POSITIVE, is_positive, is_real
 from gptm.corpus.metadata import is_duration, parse_days
 from gptm.kernels.bound import Documents
-from gptm.kernels.column_kernel import ColumnBound, ColumnKernel, checked_columns
+from gptm.kernels.column_kernel import ColumnBound, ColumnKernel
+from gptm.kernels.column_names import checked_columns
 from gptm.kernels.kernel import Kernel
 
 _SMOOTHEST = 19  # largest nu for which kv(nu, x) of equal points is finite
@@ -59,7 +60,7 @@ class OnColumns(ColumnKernel):
                 "OnColumns expects one kernel, but a CompoundKernel is several side by side; add or multiply them."
             )
         self.kernel = kernel
-        self.columns = checked_columns("OnColumns", columns)
+        self.columns = checked_columns("OnColumns", columns, "kernel, 'date'")
         self.name = name
 
     def covariance(self) -> gp.Kernel:
@@ -199,7 +200,7 @@ class Matern(_LengthScaled):
         if _SMOOTHEST < self.nu < np.inf:
             raise ValueError(
                 f"nu must be at most {_SMOOTHEST}, beyond which its formula overflows; got {self.nu!r} in {self!r}. "
-                "Use RBF, its limit for large nu, which is next to the same."
+                "Use RBF, its limit for large nu, which is nearly the same."
             )
         return gp.Matern(length_scale=_checked_length_scale(self), nu=self.nu)
 

@@ -10,7 +10,10 @@ from gptm._basics.types import Array
 
 def as_topics(topics: Any) -> Array:
     """(K, V) topics as an array, or an error."""
-    beta = np.asarray(topics, dtype=np.float64)
+    try:
+        beta = np.asarray(topics, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise _not_numbers("topics", topics, "model.components_") from error
     if beta.ndim != 2 or beta.size == 0:
         raise ValueError(
             f"topics must be an array with one row per topic and one column per word; got shape {beta.shape}. "
@@ -21,7 +24,10 @@ def as_topics(topics: Any) -> Array:
 
 def as_counts(counts: Any, beta: Array) -> csr_matrix:
     """(n, V) counts of the words of topics, or an error."""
-    X = csr_matrix(counts)
+    try:
+        X = csr_matrix(counts)
+    except (TypeError, ValueError) as error:
+        raise _not_numbers("counts", counts, "corpus.counts") from error
     if X.shape[1] != beta.shape[1]:
         raise ValueError(
             f"counts must have one column for each word of the topics: expected {beta.shape[1]}, got {X.shape[1]}. "
@@ -39,3 +45,10 @@ def as_proportions(theta: Any, n: int, K: int) -> Array:
             f"{proportions.shape}. Pass model.transform(X) of the same documents and model.components_."
         )
     return proportions
+
+
+def _not_numbers(name: str, value: Any, instead: str) -> ValueError:
+    kind = type(value).__name__
+    return ValueError(
+        f"{name} must be an array of numbers; got an object of type {kind}. Pass {instead}."
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from gptm.model.argument_names import with_known_arguments
 from gptm.model.estimator import GPTM
 from gptm.model.same_text import with_text_of
 from gptm.model.storable import storable
@@ -55,6 +56,7 @@ class CTM(GPTM):
     coregionalization = "free"
     learn_kernel = True
 
+    @with_known_arguments
     def __init__(
         self,
         n_components: int = 10,

@@ -31,6 +31,7 @@ from gptm.effects.effect_tables import effects_table, term_labels, variance_tabl
 from gptm.files.collected import collected
 from gptm.fitted import Fitted
 from gptm.model.answering import with_draws, with_proportions, with_training, with_training_words
+from gptm.model.argument_names import with_known_arguments
 from gptm.model.fitting import NOT_STORED, Progression, run_fit
 from gptm.model.from_fit import FromFit, named_words
 from gptm.model.predicting import completion, paper_perplexity, predict
@@ -204,6 +205,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _corpus: Corpus | None = None  # what it was fitted to, for the texts; stays in this session
     sample_: Corpus | None = None
 
+    @with_known_arguments
     def __init__(
         self,
         n_components: int = 10,
@@ -293,13 +295,14 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         every: str | float = "60s",
         client: "Client | None" = None,
     ) -> Self:
-        """Learn topics from counts, or from a corpus.
+        """Learn topics from documents.
 
         Parameters
         ----------
-        X : Corpus, BlockCorpus, or sparse or dense array of shape (n_documents, n_words)
-            Counts of words. Documents may be empty. A corpus on disk is fitted block by block: then attributes of
-            single documents, such as `doc_topics_`, are those of a sample; `transform` takes all documents.
+        X : Corpus, BlockCorpus, texts, or sparse or dense array of shape (n_documents, n_words)
+            Counts of words, or texts, which are counted as `Corpus.from_texts` does by default. Documents may be empty.
+            A corpus on disk is fitted block by block: then attributes of single documents, such as `doc_topics_`, are
+            those of a sample; `transform` takes all documents.
         y : array of shape (n_documents,), optional
             Labels, for kernels that read them (`MustLink()`); otherwise ignored.
         metadata : DataFrame or dict of columns, optional
@@ -426,7 +429,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        X : Corpus, texts, or sparse or dense array of shape (n_documents, n_words)
+            Texts are counted as in training, if the words of the model have names.
         metadata : DataFrame or dict of columns, optional
         missing_columns : {"error", "prior"}, default="error"
             What to do if the metadata lack a column that the kernel reads: raise an error, or treat all its values
@@ -459,7 +463,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        X : Corpus, texts, or sparse or dense array of shape (n_documents, n_words)
         y : ignored
         sample_weight : array of shape (n_documents,), optional
             Weight of each document's words in the mean.
@@ -489,7 +493,7 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Corpus, or sparse or dense array of shape (n_documents, n_words)
+        X : Corpus, texts, or sparse or dense array of shape (n_documents, n_words)
         metadata : DataFrame or dict of columns, optional
         kind : {"completion", "conditional", "joint"}, default="completion"
             "completion" predicts the held-out words of each document from the others; this is the honest score.
@@ -569,8 +573,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Columns term, topic ("all", or a topic's number), topic_name if topics have names, share, low, high. The
             last term is "unexplained": the documents' own variation. A share is the posterior mean of
             Cov(term, kernel) / Var(logits), low and high are the ends of its band. The shares of one topic sum to one.
-            Correlated terms divide what they explain between
-            them; a term that works against the others may have a negative share.
+            Correlated terms divide what they explain between them; a term that works against the others may have a
+            negative share.
 
         Examples
         --------

@@ -77,7 +77,7 @@ def run_fit(
     data = read_training(settings, X, y, metadata, previous)
     progress, checkpoint = Progress(settings.verbose), None
     with computing(settings.n_jobs):
-        bound = data.bind(settings)
+        bound = data.bind(settings, in_blocks=blocks is not None)
         if path is not None:
             work = _work(settings, data, bound, previous, blocks)
             checkpoint = CheckpointFile(path, pause, work)

@@ -19,6 +19,7 @@ from gptm.corpus.counts import (
     read_counts,
     read_training_counts,
     training_texts_counted,
+    warn_of_fractions,
 )
 from gptm.corpus.kinds import kinds_of
 from gptm.fitted import Fitted
@@ -42,12 +43,12 @@ class TrainingData(NamedTuple):
     init: str | Array
     seeds: Seeds
 
-    def bind(self, settings: Settings) -> BoundKernel:
-        """The kernel over these documents."""
+    def bind(self, settings: Settings, *, in_blocks: bool) -> BoundKernel:
+        """The kernel over these documents, which may be a sample of a corpus that is fitted in blocks."""
         documents = Documents(
             self.counts.shape[0], self.frame, self.counts, self.y, settings.n_jobs
         )
-        kernel = resolve_kernel(settings.kernel, self.frame)
+        kernel = resolve_kernel(settings.kernel, self.frame, in_blocks=in_blocks)
         if kernel is None:
             return NothingBound(documents.n)
         return clone(kernel).bind(documents)  # kernel_ must not change with kernel
@@ -76,6 +77,7 @@ def read_training(
     else:
         counts = read_counts(previous.expects(settings.model), X, own=True)
         vocabulary, words = previous.vocabulary, previous.words
+    warn_of_fractions(counts)
     K, (D, V) = settings.n_components, counts.shape
     check_topics_fit(K, V)
     init = check_init(settings.init, K, V)
@@ -86,10 +88,15 @@ def read_training(
 
 
 def check_labels(kernel: Any, y: Any, metadata: Any) -> None:
-    """Warn of a table in the place of labels."""
+    """Warn of a table or of vectors in the place of labels."""
     reads_labels = isinstance(kernel, Kernel) and kernel.reads_labels
     if metadata is None and isinstance(y, pd.DataFrame | Mapping) and not reads_labels:
         warn(
             "a table was passed as y, which is ignored; side information goes into metadata=, as in "
             "fit(X, metadata=table)."
+        )
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1 and not reads_labels:
+        warn(
+            "an array with a row per document was passed as y, which is ignored. If these are embeddings, pass "
+            "metadata={'vector': array} and kernel=kernels.Embedding('vector')."
         )

@@ -69,8 +69,8 @@ def with_even_variances(structure: Structure) -> Structure:
         return even
     if len(more) > PRIVATE:
         warn(
-            f"{len(more):,} of {structure.n:,} documents miss values of the kernel; over a graph of this size, what "
-            "they would vary by for that is left to the topic covariance."
+            f"{len(more):,} of {structure.n:,} documents lack values that the kernel reads; with a graph of this "
+            "size, the extra variance of these documents is left to the topic covariance."
         )
         return even
     codes = np.full(structure.n, -1)

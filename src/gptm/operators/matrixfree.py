@@ -92,8 +92,8 @@ class KrylovView(EigenView):
             basis.append(fresh)
         else:
             warn(
-                f"the solution over {operator.n} documents and {len(operator.structure.graphs)} graphs is not settled "
-                f"after {MAX_STEPS} steps, and may be less accurate. A larger kappa needs fewer.",
+                f"the solution over {operator.n} documents and {len(operator.structure.graphs)} graphs has not "
+                f"converged after {MAX_STEPS} steps, and may be less accurate. A larger kappa needs fewer.",
                 ConvergenceWarning,
             )
 

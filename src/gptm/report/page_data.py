@@ -123,8 +123,8 @@ def _in_memory(model: GPTM, corpus: Any) -> Any:
         return corpus
     if model.sample_ is None:
         raise InputError(
-            "a page about a corpus on disk shows the sample that the model was fitted with, which is not known of a "
-            "model from a file. Pass corpus=load_attached(path).corpus, from gptm.storage, or the model as fitted."
+            "a page about a corpus on disk shows the sample that the model was fitted with, and a model from a "
+            "file does not know it. Pass corpus=gptm.load_corpus(path), or the model as fitted."
         )
     return model.sample_
 
@@ -210,16 +210,21 @@ def score_table(scores: Any) -> dict[str, Any] | None:
         values = table.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be numbers; got {table.to_dict()!r}.") from error
+    rows = [
+        {
+            "model": clean_text(name, 80),
+            "values": rounded(row, 5),
+            "changes": [texts[position] for texts in changes.values()],
+        }
+        for position, (name, row) in enumerate(zip(table.index, values.to_numpy(), strict=True))
+    ]
     return {
         "columns": [_share_name(name) for name in table.columns],
-        "rows": [
-            {
-                "model": clean_text(name, 80),
-                "values": rounded(row, 5),
-                "changes": [texts[position] for texts in changes.values()],
-            }
-            for position, (name, row) in enumerate(zip(table.index, values.to_numpy(), strict=True))
-        ],
+        "rows": rows,
+        # What the changes are relative to; None if there are none.
+        "reference": next(
+            (row["model"] for row in rows if changes and not any(row["changes"])), None
+        ),
         "best": [
             int(np.nanargmin(column)) if np.isfinite(column).any() else None
             for column in values.to_numpy().T

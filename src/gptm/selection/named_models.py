@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from gptm._basics.validation import check_seed
+from gptm.corpus import BlockCorpus
 from gptm.corpus.counts import frame_of
 from gptm.kernels import Graph, Kernel, MustLink, Precomputed, is_automatic, resolve_kernel
 from gptm.model import GPTM
@@ -16,6 +17,9 @@ from gptm.selection.data import Data
 
 
 def name_of(model: object) -> str:
+    if isinstance(model, type) and issubclass(model, GPTM):
+        name = model.__name__
+        raise ValueError(f"expected a GPTM or CTM; got the class {name}. Make one, as in {name}().")
     if not isinstance(model, GPTM):
         raise ValueError(
             f"expected a GPTM or CTM; got {model!r}. Pass the topic model itself, with counts or a Corpus as X. For "
@@ -85,7 +89,8 @@ def _prepared(model: GPTM, data: Data, seed: Any, split: bool) -> GPTM:
     if is_automatic(copy.kernel):
         # Announced once, and the same in all folds.
         frame = frame_of(data.X, data.metadata, data.n)
-        copy.set_params(kernel=resolve_kernel(copy.kernel, frame))
+        in_blocks = isinstance(data.X, BlockCorpus)
+        copy.set_params(kernel=resolve_kernel(copy.kernel, frame, in_blocks=in_blocks))
     return copy
 
 

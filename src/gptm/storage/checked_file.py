@@ -39,7 +39,7 @@ def read_checked(path: str | os.PathLike[str], wanted: Callable[[str], bool]) ->
             return _read(name, file, wanted)
     except (SafetensorError, OSError) as error:
         raise ValueError(
-            f"{name} is not a gptm model, or was cut short ({error}). Pass a file that save wrote."
+            f"{name} is not a gptm model, or was cut short ({error}). Pass a file that gptm saved."
         ) from error
 
 
@@ -47,13 +47,13 @@ def _read(name: str, file: Any, wanted: Callable[[str], bool]) -> Content:
     text = (file.metadata() or {}).get("gptm")
     if text is None:
         raise ValueError(
-            f"{name} is a safetensors file, but not a gptm model. Pass a file that save wrote."
+            f"{name} is a safetensors file, but not a gptm model. Pass a file that gptm saved."
         )
     try:
         header = parse_json(text)
     except ValueError as error:
         raise ValueError(
-            f"{name} is not a gptm model: its header is damaged ({error}). Pass a file that save wrote."
+            f"{name} is not a gptm model: its header is damaged ({error}). Pass a file that gptm saved."
         ) from error
     _check_schema(name, header)
     try:
@@ -75,7 +75,7 @@ def _shape(key: str, file: Any) -> tuple[int, ...]:
     if about.get_dtype() not in _TYPES or len(shape) > _MOST_AXES:
         raise ValueError(
             f"its array {key!r} has the type {about.get_dtype()} and {len(shape)} axes, which gptm does not write. "
-            "Pass a file that save wrote."
+            "Pass a file that gptm saved."
         )
     return shape
 

@@ -212,11 +212,11 @@ def _zone_name(zone: Any) -> str:
 def _unpack_times(header: Header, name: str, tensors: Tensors) -> pd.Series:
     dtype = np.dtype(header["dtype"])
     if dtype.kind not in "mM":
-        raise ValueError(f"{header['dtype']!r} is no type for dates")
+        raise ValueError(f"{header['dtype']!r} is not a type of dates")
     values = pd.Series(_column(name, tensors, "i").astype(np.int64).view(dtype))
     zone = header["zone"]
     if zone is not None and not _ZONE.fullmatch(zone):
-        raise ValueError(f"{zone!r} is no time zone")
+        raise ValueError(f"{zone!r} is not a time zone")
     if zone is None:
         return values
     _check_years(values)
@@ -261,7 +261,7 @@ def _pack_nullable(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 def _unpack_nullable(header: Header, name: str, tensors: Tensors) -> pd.Series:
     if header["dtype"] not in _NULLABLE:
-        raise ValueError(f"{header['dtype']!r} is no type of pandas with missing values")
+        raise ValueError(f"{header['dtype']!r} is not a type of pandas with missing values")
     values = pd.Series(_column(name, tensors, _NUMPY)).astype(object)
     values[_column(f"{name}.missing", tensors, "b")] = pd.NA
     return values.astype(header["dtype"])
@@ -297,7 +297,7 @@ def _pack_text(values: pd.Series, name: str, tensors: Tensors) -> Header:
 
 def _unpack_text(header: Header, name: str, tensors: Tensors) -> pd.Series:
     if header["dtype"] not in ("object", "str", "string"):
-        raise ValueError(f"{header['dtype']!r} is no type for texts")
+        raise ValueError(f"{header['dtype']!r} is not a type of texts")
     values = pd.Series(unpack_texts(name, tensors), dtype=object)
     as_it_is = header["dtype"] == "object" or (header["dtype"] == "str" and _OLD_PANDAS)
     return values if as_it_is else values.astype(header["dtype"])
@@ -407,11 +407,11 @@ def _array(values: list[Any], name: str) -> np.ndarray:
     try:
         dtype = np.dtype(name)
     except TypeError:
-        raise ValueError(f"{name!r} is no type for the values in a cell") from None
+        raise ValueError(f"{name!r} is not a type of values in a cell") from None
     longest = max((len(value) for value in values if isinstance(value, str)), default=0)
     fits = 0 <= dtype.itemsize <= 4 * max(longest, 1)  # numpy 2.0 wraps around
     if dtype.kind not in "biufUOmM" or (dtype.kind == "U" and not fits):
-        raise ValueError(f"{name!r} is no type for the values in a cell")
+        raise ValueError(f"{name!r} is not a type of values in a cell")
     return np.array(values, dtype=dtype)
 
 

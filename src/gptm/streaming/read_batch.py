@@ -8,7 +8,13 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, InputError
 from gptm.corpus import Corpus
-from gptm.corpus.counts import frame_of, holds_texts, read_counts, read_training_counts
+from gptm.corpus.counts import (
+    frame_of,
+    holds_texts,
+    read_counts,
+    read_training_counts,
+    warn_of_fractions,
+)
 from gptm.corpus.metadata import with_columns
 from gptm.fitted import Fitted
 from gptm.kernels import Kernel
@@ -29,6 +35,7 @@ def read_batch(model: str, fitted: Fitted, X: Any, metadata: Any, n_before: int)
         counts = columns_of_words(X, vocabulary)
     else:
         counts = read_counts(fitted.expects(model), X, own=True)
+    warn_of_fractions(counts)
     columns = _columns(fitted, X, metadata, counts.shape[0], n_before)
     order = batch_order(counts, columns)
     return NewDocuments(counts[order], None if columns is None else columns.iloc[order], vocabulary)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gptm._basics.errors import Argument, InputError
+from gptm._basics.errors import Argument, InputError, Message, PythonOnly
 from gptm._basics.types import Array
 from gptm.corpus import Corpus
 from gptm.corpus.block_corpus import BlockCorpus
@@ -87,13 +87,16 @@ def check_kernel(bound: BoundKernel) -> None:
     if isinstance(bound, NothingBound):
         return
     structure = bound.structure
-    way_out = (
-        " Load the documents into memory, as in fit(corpus.load()), fit to a sample, or use kernels that have "
-        "features: of dates and numbers (RBF, Matern, Periodic), Categorical, Linear, and sums of these."
+    way_out = Message(
+        " Block by block gptm fits kernels of dates and numbers (RBF, Matern, Periodic), Categorical, Linear, and sums "
+        "and products of these: pass such a ",
+        Argument("kernel"),
+        PythonOnly(", or load the documents into memory, as in fit(corpus.load())"),
+        ".",
     )
     if structure.graphs:
         raise InputError(
-            f"{bound.kernel!r} links documents of all blocks, and cannot be fitted block by block.",
+            f"the kernel {bound.kernel!r} links documents of different blocks, and cannot be fitted block by block.",
             way_out,
         )
     width = 0 if structure.features is None else structure.features.width
