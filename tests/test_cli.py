@@ -890,6 +890,8 @@ def test_the_tree_of_topics(fitted, tmp_path):
     ok("tree", path, "--plot", tmp_path / "tree.png", "-o", tmp_path / "tree.csv")
     assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
     assert pd.read_csv(tmp_path / "tree.csv")["words"].tolist() == table["words"].tolist()
+    ok("name", path, "0=harvest", "-o", tmp_path / "named.gptm")
+    assert "harvest" in ok("tree", tmp_path / "named.gptm").stdout
 
 
 def test_info(fitted):

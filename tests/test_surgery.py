@@ -465,6 +465,16 @@ def test_the_table_and_the_reduction_are_one_tree(plain):
         plain.reduce_to(6)
 
 
+def test_the_table_of_the_tree_has_names(plain):
+    assert "left_name" not in plain.topic_hierarchy()
+    tree = plain.name_topics({0: "first", 3: "fourth"}).topic_hierarchy()
+    for side in ("left", "right"):
+        for topics, name in zip(tree[side], tree[f"{side}_name"], strict=True):
+            parts = [{0: "first", 3: "fourth"}.get(topic, str(topic)) for topic in topics]
+            assert name == (" + ".join(parts) if {0, 3} & set(topics) else "")
+    assert max(map(len, str(tree).splitlines())) <= 100
+
+
 def test_the_dendrogram_has_names(plain):
     pytest.importorskip("matplotlib").use("agg")
     ax = gptm.plots.plot_hierarchy(plain.name_topics({0: "first"}))
