@@ -437,7 +437,9 @@ def test_impossible_shares_get_a_warning(model, frame):
 
 def test_a_level_with_one_document_has_no_robust_error(model, frame):
     odd = frame.assign(party=frame["party"].where(frame.index > 0, "other"))
-    with pytest.warns(UserWarning, match=r"'party\[T.other\]' rest on a single document"):
+    with pytest.warns(
+        UserWarning, match=r"'party\[T.other\]' rests on a single document, so it has"
+    ):
         effects = model.estimate_effects("~ party", odd)
     missing = effects.table.groupby("term")["std_error"].apply(lambda e: e.isna().all())
     assert missing.to_dict() == {

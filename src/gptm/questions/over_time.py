@@ -8,7 +8,7 @@ import pandas as pd
 
 from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number
+from gptm._basics.validation import as_items, check_number
 from gptm.corpus.metadata import as_frame, read_points
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
@@ -72,7 +72,9 @@ def topics_over_time(
     if isinstance(dates, str):
         expected = "must be the dates themselves, one for each training document"
         raise ArgumentError("dates", expected, dates, f"For example corpus.metadata[{dates!r}].")
-    n, dates = len(model.doc_lengths_), dates if hasattr(dates, "__len__") else list(dates)
+    n = len(model.doc_lengths_)
+    if not hasattr(dates, "__len__"):
+        dates = as_items("dates", dates, f"must have one date for each of the {n:,} documents")
     if len(dates) != n:
         raise ArgumentError(
             "dates",

@@ -5,6 +5,7 @@ common. Groups are as far apart as their topics are on average (average linkage)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,7 +79,7 @@ def hierarchy_table(
     names = word_names(fitted, feature_names)
     shown = metrics.prominence(words, fitted.word_rates) if together else words
     top = list_words(shown, names, n_words) if together else []
-    sides = {
+    sides: dict[str, list[Any]] = {
         side: [list(step[place]) for step in steps] for place, side in enumerate(("left", "right"))
     }
     if fitted.topic_names is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.prose import listed
+from gptm._basics.validation import check_choice
 from gptm.fitted import Fitted
 from gptm.surgery.hierarchy import clusters
 from gptm.surgery.regroup import origin_of, regroup
@@ -59,8 +60,8 @@ def reorder_topics(fitted: Fitted, order: Sequence[Any] | None, by: str | None) 
     if (order is None) == (by is None):
         given = Message("both" if by is not None else "neither")
         raise ArgumentError("order", "or by='share' must be given, and not both", given)
-    if by not in (None, "share"):
-        raise ArgumentError("by", "must be 'share'", by)
+    if by is not None:
+        check_choice("by", by, ("share",))
     if order is None:
         numbers = np.argsort(-topic_shares(fitted.proportions), kind="stable").tolist()
     else:
