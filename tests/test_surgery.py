@@ -110,6 +110,9 @@ def test_a_name_can_be_changed_and_taken_away(plain):
         "Named topic 3 'oil'.",
         "Named topic 3 'fuel' and topic 1 'gas'.",
     ]
+    changed = named.name_topics({"fuel": None, 0: "tea", "gas": None})
+    assert changed.history_[-1] == "Named topic 0 'tea'. Removed the names of topics 3 and 1."
+    assert named.name_topics({1: None}).history_[-1] == "Removed the name of topic 1."
 
 
 @pytest.mark.parametrize(

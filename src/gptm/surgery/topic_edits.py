@@ -29,8 +29,13 @@ def name_topics(fitted: Fitted, names: Mapping[Any, str | None]) -> Fitted:
     for number, name in zip(numbers, names.values(), strict=True):
         given[number] = checked_name(name)
     _check_distinct(given)
-    changes = [f"topic {number} {_called(given[number])}" for number in numbers]
-    return _with(fitted, given, f"Named {listed(changes)}.")
+    named = [f"topic {number} {given[number]!r}" for number in numbers if given[number]]
+    without = [str(number) for number in numbers if not given[number]]
+    done = [f"Named {listed(named)}."] if named else []
+    if without:
+        which = "name of topic" if len(without) == 1 else "names of topics"
+        done.append(f"Removed the {which} {listed(without)}.")
+    return _with(fitted, given, " ".join(done))
 
 
 def merge_topics(fitted: Fitted, topics: Sequence[Any], name: str | None = None) -> Fitted:
@@ -158,10 +163,6 @@ def shown(fitted: Fitted, numbers: list[int]) -> str:
 
 def _bracketed(name: str | None) -> str:
     return f" ({name})" if name else ""
-
-
-def _called(name: str | None) -> str:
-    return f"{name!r}" if name else "by nothing but its number"
 
 
 def _check_distinct(names: Names) -> None:
