@@ -305,6 +305,8 @@ def test_the_command_prints_the_list(mine):
     assert open_language.exit_code == 2
     assert "expects the name of a language" in open_language.stderr
     assert run("--stop-words", "klingon").exit_code == 2
+    none = run("--stop-words", "none")
+    assert (none.exit_code, none.stdout) == (0, "")
 
 
 def test_a_fit_takes_stop_words_from_a_file_and_does_not_write_over_it(mine):

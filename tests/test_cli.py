@@ -140,6 +140,7 @@ COMMANDS = [
     "tree",
     "estimate",
     "split-sample",
+    "over-time",
 ]
 
 
@@ -890,6 +891,23 @@ def test_the_tree_of_topics(fitted, tmp_path):
     ok("tree", path, "--plot", tmp_path / "tree.png", "-o", tmp_path / "tree.csv")
     assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
     assert pd.read_csv(tmp_path / "tree.csv")["words"].tolist() == table["words"].tolist()
+    ok("name", path, "0=harvest", "-o", tmp_path / "named.gptm")
+    assert "harvest" in ok("tree", tmp_path / "named.gptm").stdout
+
+
+def test_shares_over_time(fitted, tmp_path):
+    path, _ = fitted
+    found = json.loads(ok("over-time", path, "--points", 4, "--json").stdout)
+    table = gptm.topics_over_time(
+        gptm.load(path), gptm.load_corpus(path).metadata["date"], n_points=4
+    )
+    np.testing.assert_allclose([row["share"] for row in found], table["share"])
+    picture = tmp_path / "p.png"
+    ok("over-time", path, "--bins", 3, "--topic", 1, "--plot", picture, "-o", tmp_path / "t.csv")
+    assert pd.read_csv(tmp_path / "t.csv")["topic"].tolist() == [1, 1, 1]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "--bins must be one of 'day'" in failing(1, "over-time", path, "--bins", "decade")
+    assert "Did you mean 'date'?" in failing(1, "over-time", path, "--dates", "dat")
 
 
 def test_info(fitted):
@@ -1260,9 +1278,10 @@ def test_texts_are_joined_in_the_order_of_their_names(csv, tmp_path):
     assert load_attached(model).texts[0].startswith("Leaf\n")
 
 
-def test_search(csv):
+def test_search(csv, tmp_path):
     given = ["search", csv, "--topics", "1,2", "--folds", 2, "-k", "none", "--max-iter", 20]
-    result = ok(*given)
+    result = ok(*given, "--plot", tmp_path / "topics.png")
+    assert (tmp_path / "topics.png").read_bytes().startswith(b"\x89PNG")
     assert [row.split()[0] for row in result.stdout.splitlines()[1:]] == ["1", "2"]
     assert "within one standard error" in result.stderr
     found = json.loads(ok(*given, "--json").stdout)
@@ -1535,7 +1554,7 @@ def test_lines_of_the_work_stay_off_standard_output(capsys):
     assert capsys.readouterr().out == "data\n"
 
 
-@pytest.mark.parametrize("command", ["stability", "tree"])
+@pytest.mark.parametrize("command", ["stability", "tree", "over-time", "search"])
 def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(
     command, fitted, tmp_path, monkeypatch
 ):

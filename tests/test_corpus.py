@@ -138,6 +138,14 @@ def test_other_mistakes_are_not_blamed_on_the_texts():
 # From counts
 
 
+@pytest.mark.parametrize("texts", [["2017", "1 2 3"], ["a b c", "茶 水"]])
+def test_texts_without_words_say_what_words_are(texts):
+    with pytest.raises(ValueError, match=r"(?s)0 of 0 tokens.*two letters or more.*token_pattern="):
+        Corpus.from_texts(texts)
+    corpus = Corpus.from_texts(texts, token_pattern=r"\w+", keep="numbers", max_df=1.0)
+    assert corpus.counts.sum() > 0
+
+
 @pytest.mark.parametrize("make", [np.asarray, csr_matrix, csr_array, coo_matrix, np.ndarray.tolist])
 def test_counts_may_come_in_any_container(make):
     X = np.array([[1, 0, 2], [0, 3, 0]])

@@ -1153,6 +1153,17 @@ def test_repeated_ids_in_a_table_of_metadata(tmp_path):
     assert problem(reading, "unmatched row").lines == (5,)
 
 
+def test_ids_that_match_without_being_equal_are_no_column_in_both_files(tmp_path):
+    for folder, name in (("a", "one.txt"), ("b", "two.txt")):
+        (tmp_path / "texts" / folder).mkdir(parents=True)
+        put(tmp_path / "texts" / folder, name, b"green tea")
+    side = put(tmp_path, "side.csv", b"id,year\none.txt,1\ntwo.txt,2\n")
+    reading = files.read(tmp_path / "texts", metadata=side, words=PLAIN)
+    assert list(reading.corpus.metadata["year"]) == [1, 2]
+    assert list(reading.corpus.ids) == ["a/one", "b/two"]
+    assert not reading.problems
+
+
 def test_columns_in_both_files_are_told_of(tmp_path):
     own = [{"id": i, "text": f"tea {i} cup", "year": 1, "month": 2} for i in "ab"]
     documents = put(tmp_path, "a.csv", csv_bytes(own))

@@ -437,7 +437,9 @@ def test_impossible_shares_get_a_warning(model, frame):
 
 def test_a_level_with_one_document_has_no_robust_error(model, frame):
     odd = frame.assign(party=frame["party"].where(frame.index > 0, "other"))
-    with pytest.warns(UserWarning, match=r"'party\[T.other\]' rest on a single document"):
+    with pytest.warns(
+        UserWarning, match=r"'party\[T.other\]' rests on a single document, so it has"
+    ):
         effects = model.estimate_effects("~ party", odd)
     missing = effects.table.groupby("term")["std_error"].apply(lambda e: e.isna().all())
     assert missing.to_dict() == {
@@ -586,6 +588,16 @@ def test_parts_of_the_same_length(model, frame):
     np.testing.assert_allclose(table["date"], 1990 + 29 * np.array([1, 3, 5]) / 6)
     theta = thetas(model).mean(0)[:, 1]
     np.testing.assert_allclose(table["share"], [theta[part == i].mean() for i in range(3)])
+
+
+def test_periods_with_one_document_have_a_share_without_a_band(model, frame):
+    years = frame["year"].where(frame.index > 0, 1960.0)
+    said = "^1 period has a single document, and so no standard error. Pass longer ones in bins"
+    with pytest.warns(UserWarning, match=said) as caught:
+        table = gptm.topics_over_time(model, years, bins=4, topic=0)
+    assert len(caught) == 1  # and nothing about levels
+    assert table["std_error"].isna().tolist() == [True, *[False] * (len(table) - 1)]
+    assert table["share"].notna().all()
 
 
 def test_a_smooth_curve_over_time_is_a_regression_on_splines(model, frame):

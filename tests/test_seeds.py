@@ -236,7 +236,7 @@ DRAWING = {  # what follows the name of a command; {new} is a file that it write
 SEEDLESS = {  # which draw nothing, or from the seed that the model keeps
     *("corpus", "topics", "documents", "tree", "update", "transform", "effects", "estimate"),
     *("align", "score-intrusion", "report", "info", "words", "name", "merge", "drop", "reorder"),
-    *("reduce", "restore"),
+    *("reduce", "restore", "over-time"),
 }
 
 

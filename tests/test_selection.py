@@ -761,7 +761,12 @@ def test_what_is_wrong_is_said_before_any_fit(monkeypatch):
             {"cv": 50},
             "at most the number of documents, 36; got 50",
         ),
-        (gptm.cross_validate, (model, X), {"cv": "five"}, "Expected `cv` as an integer"),
+        (
+            gptm.cross_validate,
+            (model, X),
+            {"cv": "five"},
+            "cv must be a number of folds, a splitter.*got .five.",
+        ),
         (gptm.cross_validate, (model, X), {"cv": [([0], [])]}, "at least one fold"),
         (gptm.cross_validate, (model, X), {"observed": 0.0}, "between 0 and 1.*got 0.0"),
         (gptm.cross_validate, (model, X), {"observed": ()}, "between 0 and 1"),

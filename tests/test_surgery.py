@@ -110,6 +110,9 @@ def test_a_name_can_be_changed_and_taken_away(plain):
         "Named topic 3 'oil'.",
         "Named topic 3 'fuel' and topic 1 'gas'.",
     ]
+    changed = named.name_topics({"fuel": None, 0: "tea", "gas": None})
+    assert changed.history_[-1] == "Named topic 0 'tea'. Removed the names of topics 3 and 1."
+    assert named.name_topics({1: None}).history_[-1] == "Removed the name of topic 1."
 
 
 @pytest.mark.parametrize(
@@ -463,6 +466,16 @@ def test_the_table_and_the_reduction_are_one_tree(plain):
         assert reduced.history_[0].startswith(f"Reduced to {n} topics: merged ")
     with pytest.raises(ValueError, match="must be at most 5"):
         plain.reduce_to(6)
+
+
+def test_the_table_of_the_tree_has_names(plain):
+    assert "left_name" not in plain.topic_hierarchy()
+    tree = plain.name_topics({0: "first", 3: "fourth"}).topic_hierarchy()
+    for side in ("left", "right"):
+        for topics, name in zip(tree[side], tree[f"{side}_name"], strict=True):
+            parts = [{0: "first", 3: "fourth"}.get(topic, str(topic)) for topic in topics]
+            assert name == (" + ".join(parts) if {0, 3} & set(topics) else "")
+    assert max(map(len, str(tree).splitlines())) <= 100
 
 
 def test_the_dendrogram_has_names(plain):

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from gptm import metrics
-from gptm._basics.errors import ArgumentError, PythonOnly
+from gptm._basics.errors import ArgumentError, InputError, PythonOnly
 from gptm._basics.types import Array
-from gptm._basics.validation import check_choice, check_number, is_whole
+from gptm._basics.validation import as_items, check_choice, check_number, is_whole
 from gptm.corpus import Corpus
 from gptm.fitted import Fitted
 from gptm.views.shown_table import ShownTable
@@ -28,11 +28,10 @@ def word_names(
         feature_names = fitted.vocabulary
     if feature_names is None:
         return np.arange(V)
-    names = np.asarray(feature_names, dtype=object)
+    expected = f"must have one name for each column of the counts: expected {V}"
+    names = np.asarray(as_items("feature_names", feature_names, expected), dtype=object)
     if len(names) != V:
-        raise ValueError(
-            f"feature_names must have one name for each column of the counts: expected {V}, got {len(names)}."
-        )
+        raise InputError(f"feature_names {expected}, got {len(names)}.")
     return names
 
 
@@ -160,7 +159,7 @@ def document_table(
     check_number("n", n_documents, least=1, integer=True)
     if text_length is not None:
         check_number("text_length", text_length, least=1, integer=True)
-    _check_training_corpus(corpus, len(fitted.proportions))
+    check_training_corpus(corpus, len(fitted.proportions))
     if topic is None:
         each = range(fitted.K)
         parts = [_typical_documents(fitted, k, n_documents, corpus, text_length) for k in each]
@@ -185,7 +184,8 @@ def _typical_documents(
     return table
 
 
-def _check_training_corpus(corpus: object, D: int) -> None:
+def check_training_corpus(corpus: object, D: int) -> None:
+    """An error for anything but the corpus of the D training documents, and None."""
     if corpus is None or (isinstance(corpus, Corpus) and len(corpus) == D):
         return
     arrived = (

@@ -135,6 +135,23 @@ class InputError(ValueError):
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
+_LONGEST = 200  # characters of a value in a message
+
+
+def _written(value: Any) -> str:
+    """A value as a message shows it: what would be written in many lines, or for long, by its type.
+
+    >>> _written("tea"), _written("tea " * 100), _written(2**2000)
+    ("'tea'", 'an object of type str', 'an integer of 2,001 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > 1000:  # Python refuses to write that out
+        return f"an integer of {value.bit_length():,} bits"
+    written = repr(value)
+    if "\n" in written or len(written) > _LONGEST:
+        return f"an object of type {type(value).__name__}"
+    return written
+
+
 class ArgumentError(InputError):
     """An argument with a value that it cannot have.
 
@@ -145,7 +162,8 @@ class ArgumentError(InputError):
     expected : text or Message
         What it must be, beginning with "must".
     got : object, optional
-        What arrived: a `Message`, an `Argument` or a `Value` as it is, anything else by its `repr`.
+        What arrived: a `Message`, an `Argument` or a `Value` as it is, anything else by its `repr`, or by its type
+        where that is long.
     remedy : text or Message
         What to do, in whole sentences.
 
@@ -158,7 +176,7 @@ class ArgumentError(InputError):
     def __init__(self, parameter: str, expected: Part, got: Any = _ABSENT, remedy: Part = ""):
         self.parameter, self.expected, self.remedy = parameter, expected, remedy
         # The value itself might be large, or stay behind when the error goes to another process.
-        self.got = got if got is _ABSENT or isinstance(got, Term | Message) else repr(got)
+        self.got = got if got is _ABSENT or isinstance(got, Term | Message) else _written(got)
         arrived = () if got is _ABSENT else ("; got ", self.got)
         advice = (" ", remedy) if remedy else ()
         super().__init__(Argument(parameter), " ", expected, *arrived, ".", *advice)

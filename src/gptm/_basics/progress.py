@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from gptm._basics.validation import check_verbose
+
 _ALL = 10  # first iterations that are all shown
 _PAUSE = 1.0  # seconds between the lines after these
 
@@ -17,6 +19,7 @@ class Progress:
     """
 
     def __init__(self, verbose: int | bool):
+        check_verbose(verbose)
         self.verbose = int(verbose)
         self.started = time.perf_counter()
         self.previous: float | None = None

@@ -1,6 +1,6 @@
 """Checks of what users pass in. Each message says what was expected, what arrived, what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +12,7 @@ from gptm._basics.types import Array
 # Of positive parameters: their squares, and products of some of them, are still numbers.
 SMALLEST, LARGEST = 1e-30, 1e30
 _LARGEST_INTEGER, _LARGEST_FLOAT = 2**63 - 1, float(np.finfo(float).max)
+_MOST_JOBS = 10_000  # more than any machine has
 POSITIVE = f"a positive number from {SMALLEST:g} to {LARGEST:g}"
 
 
@@ -32,9 +33,52 @@ def is_positive(value: Any) -> bool:
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """A parameter that must be one of a few words."""
-    if value not in choices:
+    if not (isinstance(value, str) and value in choices):
         options = ", ".join(map(repr, choices))
-        raise ArgumentError(name, f"must be one of {options}", value)
+        several = "one of " if len(choices) > 1 else ""
+        raise ArgumentError(name, f"must be {several}{options}", value)
+
+
+def check_string(name: str, value: Any, expected: str) -> None:
+    """A parameter that must be a text; `expected` begins with "must"."""
+    if not isinstance(value, str):
+        raise ArgumentError(name, expected, value)
+
+
+def check_mixture(name: str, value: Any, none: str, all_: str) -> None:
+    """A number from 0, where all is of one kind, to 1, where all is of another."""
+    if not (is_real(value) and 0 <= value <= 1):
+        expected = f"must lie between 0, {none} alone, and 1, {all_} alone"
+        raise ArgumentError(name, expected, value)
+
+
+def as_dict(name: str, value: Any, expected: str) -> dict[Any, Any]:
+    """A mapping as a dict, empty for None; `expected` begins with "must".
+
+    Examples
+    --------
+    >>> as_dict("kinds", {"year": "category"}, "must be a dict"), as_dict("kinds", None, "must be a dict")
+    ({'year': 'category'}, {})
+    """
+    if not (value is None or isinstance(value, Mapping)):
+        raise ArgumentError(name, expected, value)
+    return dict(value or {})
+
+
+def as_items(name: str, value: Any, expected: str) -> list[Any]:
+    """The items of a list, an array or any other iterable but a text; `expected` begins with "must".
+
+    Examples
+    --------
+    >>> as_items("texts", ("green tea", "black tea"), "must be texts")
+    ['green tea', 'black tea']
+    """
+    try:
+        if not isinstance(value, str | bytes | Mapping):
+            return list(value)
+    except TypeError:
+        pass
+    raise ArgumentError(name, expected, value)
 
 
 def check_text(texts: Iterable[Any], what: str) -> None:
@@ -67,8 +111,9 @@ def check_number(
     if wrong_kind or not least <= value <= largest:  # which NaN is not either
         expected = "an integer" if integer else "a number"
         told = most if wrong_kind or value != value or value <= largest else largest
-        limit = f" and at most {told:g}" if told < np.inf and value != np.inf else ""
-        raise ArgumentError(name, f"must be {expected} of at least {least}{limit}", _short(value))
+        is_limited = told < np.inf and (wrong_kind or value != np.inf)
+        limit = f" and at most {told:g}" if is_limited else ""
+        raise ArgumentError(name, f"must be {expected} of at least {least}{limit}", value)
 
 
 def check_seed(name: str, value: Any) -> None:
@@ -84,23 +129,25 @@ def check_seed(name: str, value: Any) -> None:
         )
 
 
-def _short(value: Any) -> Any:
-    """A value as a message shows it: Python refuses to write out integers of thousands of digits."""
-    huge = isinstance(value, int) and value.bit_length() > 1000
-    return Message(f"an integer of {value.bit_length():,} bits") if huge else value
-
-
 def check_truth(name: str, value: Any) -> None:
     """A parameter that must be True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ArgumentError(name, "must be True or False", value)
 
 
+def check_verbose(verbose: Any) -> None:
+    """Whether long work shows its progress, or how much of it: True or False, or a number."""
+    if not isinstance(verbose, bool | np.bool_):
+        check_number("verbose", verbose, least=0, integer=True)
+
+
 def check_n_jobs(n_jobs: Any) -> None:
     """A number of threads as in scikit-learn: None, or an integer that is not 0."""
-    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0):
+    if n_jobs is not None and not (is_whole(n_jobs) and 0 < abs(n_jobs) <= _MOST_JOBS):
         raise ArgumentError(
-            "n_jobs", "must be None, a number of threads, or -1 for all processors", n_jobs
+            "n_jobs",
+            "must be None, a number of threads, or -1 for all processors",
+            n_jobs,
         )
 
 

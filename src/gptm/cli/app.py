@@ -19,6 +19,7 @@ from gptm.cli import findings_commands as findings
 from gptm.cli import fit_command as fit
 from gptm.cli import intrusion_commands as coders
 from gptm.cli import model_commands as ask
+from gptm.cli import over_time_command as periods
 from gptm.cli import reading_commands as reading
 from gptm.cli import report_command as report
 from gptm.cli import score_commands as score
@@ -164,6 +165,7 @@ _add("transform", documents.transform)
 _add("evaluate", score.evaluate)
 _add("effects", effects.effects)
 _add("estimate", estimate.estimate)
+_add("over-time", periods.over_time)
 _add("split-sample", halves.split_sample)
 _add("search", score.search)
 _add("stability", findings.stability)

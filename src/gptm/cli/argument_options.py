@@ -11,6 +11,7 @@ from gptm._basics.errors import Argument, Message, PythonOnly, Term
 # Arguments without an option here, such as those of kernels, are written in formulas as in Python.
 OPTIONS = {
     "at": "--at",
+    "bins": "--bins",
     "by_time": "--by-time",
     "checkpoint": "--checkpoint",
     "client": "--scheduler",
@@ -18,6 +19,7 @@ OPTIONS = {
     "columns": "--predict",
     "coregionalization": "--coregionalization",
     "cv": "--folds",
+    "dates": "--dates",
     "decay": "--decay",
     "encoding": "--encoding",
     "errors": "--errors",

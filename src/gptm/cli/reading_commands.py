@@ -98,7 +98,7 @@ def tree(
     text = table.assign(
         distance=table["distance"].map("{:.2f}".format), share=table["share"].map("{:.1%}".format)
     )
-    names = ["topics_left", "left", "right", "distance", "share", "words"]
+    names = list(text)
     numbers = ("topics_left", "distance", "share")
     rows = text[names].astype(str).to_numpy().tolist()
     session.answer(table, lambda: print_table(rows, names, numbers))

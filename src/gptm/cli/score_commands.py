@@ -7,7 +7,7 @@ import typer
 
 from gptm._basics.printed_table import print_table
 from gptm.cli import options as o
-from gptm.cli.output_files import check_output, check_table, write_table
+from gptm.cli.output_files import check_output, check_picture, check_table, write_table
 from gptm.cli.progress_bars import counting
 from gptm.cli.read_documents import read_training
 from gptm.cli.session import INTERRUPTED, OK, Session, UsageError
@@ -144,6 +144,9 @@ def search(
         ),
     ] = "50",
     output: o.Output = None,
+    plot: Annotated[
+        str | None, typer.Option(help="File for the picture, such as search.png.")
+    ] = None,
     checkpoint: Checkpoint = None,
     word_options: o.WordOptions,
 ) -> int:
@@ -157,6 +160,7 @@ def search(
     settings, words, choices = file_options.settings(), word_options.settings(), model.settings()
     inputs = [file, *file_options.files(), *word_options.files()]
     check_table(output, inputs=inputs)
+    check_picture(plot, inputs=[*inputs, output])
     check_output(checkpoint, "--checkpoint", inputs=inputs)
     corpus = read_training(session, file, settings, words, choices["kernel"], keep_texts=0).corpus
     from gptm.model import GPTM
@@ -175,6 +179,9 @@ def search(
             verbose=True,
             checkpoint=checkpoint or _scores_of(file),
         )
+    if plot is not None:
+        result.plot().figure.savefig(plot)
+        session.say(f"wrote the picture to {plot}")
     return _conclude(session, result, output)
 
 

@@ -22,7 +22,7 @@ def words(
     ],
 ) -> None:
     """Print the words that --stop-words leaves out, one per line."""
-    chosen = chosen_words(stop_words=stop_words)
+    chosen = chosen_words(stop_words=None if stop_words.lower() == "none" else stop_words)
     if chosen.has_open_language:
         raise UsageError(
             f"--stop-words expects the name of a language here, for example english; got {stop_words!r}, and there "

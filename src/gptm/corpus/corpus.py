@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.progress import tell, telling
-from gptm._basics.validation import check_text, check_truth
+from gptm._basics.validation import as_items, check_text, check_truth
 from gptm._basics.warnings import warn
 from gptm.corpus.block_writer import BLOCK_DOCUMENTS, BLOCKS_WRITTEN, write_blocks
 from gptm.corpus.corpus_view import corpus_html
@@ -23,7 +23,8 @@ from gptm.corpus.problems import ProblemLog
 from gptm.corpus.token_lists import count_tokens
 from gptm.corpus.token_pattern import TOKEN_PATTERN
 from gptm.corpus.typed_columns import find_id_column, read_ids, typed_frame
-from gptm.corpus.words import Counting, Words, chunks
+from gptm.corpus.word_checks import checked_vocabulary
+from gptm.corpus.words import Counting, Words, check_words, chunks
 from gptm.corpus.words_report import WordsReport
 
 logger = logging.getLogger("gptm")
@@ -91,11 +92,7 @@ class Corpus:
     ):
         self.counts = csr_matrix(counts)
         n, V = self.counts.shape
-        self.vocabulary = (
-            None
-            if vocabulary is None
-            else np.array([str(word) for word in vocabulary], dtype=object)
-        )
+        self.vocabulary = None if vocabulary is None else checked_vocabulary(vocabulary)
         if self.vocabulary is not None and len(self.vocabulary) != V:
             expected = f"must name every column of the counts: expected {V} words"
             raise ArgumentError("vocabulary", expected, len(self.vocabulary))
@@ -105,7 +102,7 @@ class Corpus:
         self._given_kinds = check_kinds(kinds)
         self._metadata: pd.DataFrame | None = None
         check_text([] if self.vocabulary is None else self.vocabulary, "a word of the vocabulary")
-        self.ids = None if ids is None else np.asarray(ids)
+        self.ids = None if ids is None else _read_ids(ids, n)
         if self.ids is not None:
             _check_ids(self.ids, n)
         self.texts = None if texts is None else np.asarray(list(texts), dtype=object)
@@ -176,6 +173,7 @@ class Corpus:
         (['kalt', 'leer', 'tasse', 'tee'], 'german', {'when': 'date:%d.%m.%Y'})
         """
         _check_order(texts, metadata)
+        check_words(words)
         if words is None:
             words = Words(
                 stop_words,
@@ -190,6 +188,7 @@ class Corpus:
                 segmenter=segmenter,
             )
         if vocabulary is not None:
+            vocabulary = checked_vocabulary(vocabulary)
             words = _for_vocabulary(words, vocabulary)
         check_truth("verbose", verbose)
         counting, documents = Counting(words, vocabulary), list[str]()
@@ -417,6 +416,11 @@ def _check_order(texts: Any, metadata: Any) -> None:
             "texts and metadata have the same labels in another order, and rows are matched by their order. Bring them "
             "into one, as in metadata.loc[texts.index], or drop the labels by reset_index(drop=True)."
         )
+
+
+def _read_ids(ids: Any, n: int) -> np.ndarray:
+    expected = f"must have one entry per document: expected {n}"
+    return np.asarray(ids if hasattr(ids, "dtype") else as_items("ids", ids, expected))
 
 
 def _check_ids(ids: np.ndarray, n: int) -> None:

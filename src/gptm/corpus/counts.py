@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from gptm._basics.errors import InputError, Message, PythonOnly
+from gptm._basics.errors import ArgumentError, InputError, Message, PythonOnly
 from gptm._basics.validation import check_text
 from gptm._basics.warnings import warn
 from gptm.corpus.corpus import Corpus
@@ -54,6 +54,8 @@ def read_training_counts(name: str, X: Any) -> tuple[csr_matrix, np.ndarray | No
             vocabulary = getattr(estimator, "feature_names_in_", None)
     except ValueError as error:
         raise _refused(X, error) from error
+    except TypeError as error:
+        raise _no_counts(X, error) from None
     check_text([] if vocabulary is None else vocabulary, "a word, as the name of a column of X,")
     # The training counts stay with the model, whatever becomes of the caller's.
     return _canonical(csr_matrix(counts, copy=True), own=True), vocabulary
@@ -77,7 +79,20 @@ def read_counts(expected: ExpectedWords, X: Any, *, own: bool = False) -> csr_ma
             counts = X.astype(np.float64, copy=False) if fine else _validated(expected, X)
     except ValueError as error:
         raise _refused(X, error) from error
+    except TypeError as error:
+        raise _no_counts(X, error) from None
     return _canonical(csr_matrix(counts, copy=own), own=own)
+
+
+def _no_counts(X: Any, error: TypeError) -> Exception:
+    """The error for what is no array; about a cell of an array, scikit-learn's own, which its checks expect."""
+    if hasattr(X, "__len__") and not isinstance(X, Mapping):
+        return error
+    return ArgumentError(
+        "X",
+        "must be a gptm.Corpus, a list of texts, or counts of words with one row per document",
+        Message(f"an object of type {type(X).__name__}"),
+    )
 
 
 def _is_fine(expected: ExpectedWords, X: Any) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from gptm._basics.errors import Argument, ArgumentError
+from gptm._basics.validation import as_dict
 from gptm.corpus.cells import (
     as_list,
     as_name,
@@ -105,11 +106,15 @@ def base_kind(kind: str) -> str:
 
 def check_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
     """Kinds that a user gave, each one of `KINDS`; a date may have its format, a number its comma."""
-    given = dict(kinds or {})
+    given = as_dict(
+        "kinds", kinds, "must be a dict from columns to kinds, as in {'year': 'category'}"
+    )
     for name, kind in given.items():
         detail = str(kind).partition(":")[2]
-        if base_kind(str(kind)) not in KINDS or (
-            detail and base_kind(kind) != "date" and kind not in _WITH_DETAIL
+        if (
+            not isinstance(kind, str)
+            or base_kind(kind) not in KINDS
+            or (detail and base_kind(kind) != "date" and kind not in _WITH_DETAIL)
         ):
             expected = (
                 f"must give every column one of {', '.join(KINDS)}, 'date:' with a format such as 'date:%d/%m/%Y', "

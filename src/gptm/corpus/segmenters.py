@@ -48,10 +48,11 @@ def segmenting(segmenter: str | Segmenter) -> Callable[[str], str]:
 
     def apart(text: str) -> str:
         words = cut(text)
-        if isinstance(words, str) or not isinstance(words, Iterable):
+        listed = None if isinstance(words, str) or not isinstance(words, Iterable) else list(words)
+        if listed is None or not all(isinstance(word, str) for word in listed):
             expected = "must be a function from a text to a list of its words"
             raise ArgumentError("segmenter", expected, Message(f"one that returns {words!r:.60}"))
-        return " ".join(words)
+        return " ".join(listed)
 
     return apart
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -86,6 +86,8 @@ def read_stop_words(value: Any) -> tuple[str | tuple[str, ...] | None, tuple[str
         return _word_file(Path(value)), ()
     if isinstance(value, str):
         return _read_text(value)
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+        raise _unknown(value)
     words = tuple(value)
     if not all(isinstance(word, str) for word in words):
         raise ArgumentError("stop_words", "as a list must hold strings", words[:5])
@@ -135,7 +137,7 @@ def _words(part: str, value: str, first: bool) -> tuple[str, ...]:
     return (part,)
 
 
-def _unknown(value: str, hint: str = "") -> ArgumentError:
+def _unknown(value: Any, hint: str = "") -> ArgumentError:
     expected = Message(
         "must be a language, a file with one word per line, words between commas, several of these joined by '+', ",
         PythonOnly("a list of words, "),

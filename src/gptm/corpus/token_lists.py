@@ -7,8 +7,10 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 
-from gptm._basics.errors import InputError
+from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.progress import tell
+from gptm._basics.validation import as_items
+from gptm.corpus.word_checks import check_frequency, checked_vocabulary
 
 _TOLD = 1000  # documents between two reports
 
@@ -27,7 +29,12 @@ def count_tokens(
     >>> counts.toarray().tolist(), words.tolist(), texts
     ([[1, 2], [0, 0]], ['green', 'tea'], ['green tea tea', ''])
     """
-    tokens = [_checked(document, position) for position, document in enumerate(documents)]
+    given = as_items("tokens", documents, "must be one list of words per document")
+    tokens = [_checked(document, position) for position, document in enumerate(given)]
+    for name, value in (("min_df", min_df), ("max_df", max_df)):
+        if value is None:
+            raise ArgumentError(name, "must be a number of documents, or a share of them", value)
+        check_frequency(name, value)
     if vocabulary is None and not any(tokens):
         raise InputError(f"there is no word in the {len(tokens):,} documents.")
     vectorizer = CountVectorizer(
@@ -35,11 +42,19 @@ def count_tokens(
         lowercase=False,
         min_df=min_df,
         max_df=max_df,
-        vocabulary=None if vocabulary is None else list(vocabulary),
+        vocabulary=None if vocabulary is None else _different(checked_vocabulary(vocabulary)),
     )
     counts = csr_matrix(vectorizer.fit_transform(_passed(tokens)))
     names = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
     return counts, names, [" ".join(own) for own in tokens]
+
+
+def _different(vocabulary: np.ndarray) -> list[str]:
+    words = vocabulary.tolist()
+    if len(set(words)) < len(words):
+        got = Message(f"{len(words) - len(set(words)):,} that repeat another")
+        raise ArgumentError("vocabulary", "must hold each word once", got)
+    return words
 
 
 def _passed(documents: list[list[str]]) -> Iterator[list[str]]:

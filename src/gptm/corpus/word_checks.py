@@ -4,8 +4,10 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from gptm._basics.errors import Argument, ArgumentError, Message, Value
-from gptm._basics.validation import is_whole
+from gptm._basics.validation import as_items, is_whole
 
 
 def check_frequency(name: str, value: Any) -> None:
@@ -15,6 +17,16 @@ def check_frequency(name: str, value: Any) -> None:
     if not (share or (is_whole(value) and value >= 1)):
         expected = "must be a whole number of documents from 1 on, or a share between 0.0 and 1.0"
         raise ArgumentError(name, expected, value)
+
+
+def checked_vocabulary(value: Any) -> np.ndarray:
+    """(V,) words of the columns, as text; there is one at least."""
+    words = as_items("vocabulary", value, "must be a list of words")
+    if not words:
+        raise ArgumentError("vocabulary", "must hold at least one word", Message("none"))
+    names = np.empty(len(words), dtype=object)
+    names[:] = [str(word) for word in words]
+    return names
 
 
 def checked_phrases(value: Any, ngram_range: tuple[int, int]) -> bool | tuple[str, ...]:

@@ -12,6 +12,11 @@ from gptm._basics.validation import is_whole
 from gptm.corpus.words_report import WordsReport, removed_words, with_kept
 
 # What to do where no word is left.
+FIND_MORE = Message(  # where there is no word even before some are left out
+    "Words have two letters or more. Pass ",
+    Argument("token_pattern", r"\w+"),
+    " to count single letters and numbers, too.",
+)
 KEEP_MORE = Message(
     "Lower ",
     Argument("min_df"),
@@ -85,6 +90,6 @@ def choose_words(
     if not kept.any():
         raise InputError(
             f"no word of the {n} texts is left to count:\n{replace(report, empty_documents=n)}\n",
-            KEEP_MORE,
+            KEEP_MORE if report.tokens else FIND_MORE,
         )
     return kept, report

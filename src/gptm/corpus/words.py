@@ -276,6 +276,13 @@ class Words:
         return phrases
 
 
+def check_words(words: Any) -> None:
+    """An error for anything but `Words` and None."""
+    if words is not None and not isinstance(words, Words):
+        expected = "must be gptm.corpus.Words, such as corpus.words"
+        raise ArgumentError("words", expected, words)
+
+
 class Counting:
     """Counts that grow chunk by chunk; equal to `CountVectorizer` on all texts at once.
 
@@ -485,6 +492,9 @@ def chunks(texts: Iterable[str]) -> Iterable[list[str]]:
             "and the others as metadata: Corpus.from_texts(df['text'], metadata=df)."
         )
     chunk: list[str] = []
+    if not isinstance(texts, Iterable):
+        expected = "must be a list of strings, one per document"
+        raise ArgumentError("texts", expected, texts)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             cut = isinstance(text, list | tuple | np.ndarray)

@@ -164,11 +164,12 @@ def term_number(kernel: Kernel, term: str | int | None) -> int:
         return 0
     if is_whole(term) and 0 <= int(term or 0) < len(labels):
         return int(term or 0)
-    if term in labels:
-        return labels.index(str(term))
-    by_column = [n for n, part in enumerate(_terms(kernel)) if term in part.column_names()]
-    if len(by_column) == 1:
-        return by_column[0]
+    if isinstance(term, str):
+        if term in labels:
+            return labels.index(term)
+        by_column = [n for n, part in enumerate(_terms(kernel)) if term in part.column_names()]
+        if len(by_column) == 1:
+            return by_column[0]
     got = Message("none, and the kernel has several") if term is None else term
     elsewhere = (
         f"For columns that the kernel does not read use estimate_effects('~ {term}', metadata)."

@@ -10,7 +10,7 @@ import pandas as pd
 from gptm._basics.errors import Argument, ArgumentError, InputError
 from gptm._basics.prose import listed
 from gptm._basics.types import Array
-from gptm._basics.validation import check_level, check_number
+from gptm._basics.validation import as_dict, check_level, check_number
 from gptm._basics.warnings import warn
 from gptm.effects import effect_tables
 from gptm.effects.average_design import (
@@ -29,6 +29,7 @@ from gptm.views.shown_table import ShownTable, table_lines
 
 _SHOWN = 40  # rows of the table that are printed
 _MOST_SETTINGS = 10_000
+_SETTINGS = "must be a dict from columns of the formula to values"
 _IMPOSSIBLE = 0.25  # how far an expected share may be outside of 0 to 1 before a warning says so
 _RESULTS = {"std_error"} | set(effect_tables.RESULTS)  # names of a table's own columns
 
@@ -113,7 +114,8 @@ class EstimatedEffects:
         """
         level = self._level(level)
         check_number("n_points", n_points, least=1, integer=True)
-        settings = self._settings(columns, dict(at or {}), n_points)
+        given = as_dict("at", at, _SETTINGS)
+        settings = self._settings(columns, given, n_points)
         A = average_rows(self.design, settings)
         if versus is not None:
             A = A - average_rows(self.design, self._replaced(settings, versus))
@@ -156,7 +158,7 @@ class EstimatedEffects:
             level, such as "Whig - Democrat".
         """
         level = self._level(level)
-        fixed = self._fixed(at or {}, "at")
+        fixed = self._fixed(as_dict("at", at, _SETTINGS), "at")
         tables = []
         for name in self._checked(columns) or self.design.variables:
             if name in fixed:
@@ -235,6 +237,7 @@ class EstimatedEffects:
         return fixed
 
     def _replaced(self, settings: pd.DataFrame, versus: Mapping[str, Any]) -> pd.DataFrame:
+        versus = as_dict("versus", versus, _SETTINGS)
         if not versus:
             raise ArgumentError("versus", "must have a value of a column", versus)
         fixed = self._fixed(versus, "versus")
@@ -242,7 +245,7 @@ class EstimatedEffects:
 
     def _checked(self, names: Any, argument: str = "columns") -> list[str]:
         variables = self.design.variables
-        unknown = [name for name in names if name not in variables]
+        unknown = [name for name in names if not (isinstance(name, str) and name in variables)]
         if unknown:
             raise ArgumentError(
                 argument,

@@ -64,7 +64,7 @@ def estimate(
 
 def _check_cluster(cluster: Any, frame: pd.DataFrame | None) -> None:
     names = [] if frame is None else [str(name) for name in frame.columns]
-    if cluster is not None and cluster not in names:
+    if cluster is not None and not (isinstance(cluster, str) and cluster in names):
         expected = (
             f"must be a column of the metadata: {', '.join(map(repr, names)) or 'there are none'}"
         )
@@ -92,9 +92,13 @@ def _warn_exact(effects: EstimatedEffects) -> None:
     ]
     if without:
         some = listed(without[:10]) + (" and others" if len(without) > 10 else "")
+        resting = (
+            "rests on a single document, so it has no robust standard error. Leave this document out"
+            if len(without) == 1
+            else "rest on a single document each, so they have no robust standard error. Leave these documents out"
+        )
         message = Message(
-            f"{some} rest on a single document each, so they have no robust standard error. Leave these documents out, "
-            "join levels, or pass ",
+            f"{some} {resting}, join levels, or pass ",
             Argument("errors", "classical"),
             ", which takes the spread of documents to be the same everywhere.",
         )

@@ -35,6 +35,8 @@ def attach(
         other = _column_of_files(side, file_names, other)
     rows = _matched(table, own, side, other, log, bool(file_names))
     for name in list(side.cells):
+        if name == own == other:  # what rows are matched by
+            continue
         cells = side.column(name)
         joined = [None if row is None else cells[row] for row in rows]
         if name not in table.cells and name not in plan.left_out:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gptm._basics.errors import InputError
 from gptm._basics.parallel import n_threads
 from gptm._basics.progress import Tell, telling
+from gptm._basics.validation import check_n_jobs, check_number
 from gptm.corpus.block_corpus import open_corpus
 from gptm.corpus.block_files import import_arrow
 from gptm.corpus.block_writer import (
@@ -28,6 +29,7 @@ from gptm.corpus.words import Words
 from gptm.files.dask_tables import Partitions, is_collection
 from gptm.files.formats import COUNTS, FilePath, find_format
 from gptm.files.matrices import read_vocabulary
+from gptm.files.read_checks import check_reading
 from gptm.files.reader import holds_bags, read
 from gptm.files.streams import AUTO, shown
 from gptm.files.texts_to_blocks import BlockReadResult, TextsToBlocks
@@ -100,6 +102,19 @@ def read_to_blocks(
     BlockCorpus(2 documents in 1 block, 3 words, metadata: date)
     """
     import_arrow()
+    check_reading(
+        format=format,
+        text=text,
+        id=id,
+        kinds=kinds,
+        encoding=encoding,
+        words=words,
+        strict=strict,
+        keep_texts=keep_texts,
+        progress=progress,
+    )
+    check_number("block_documents", block_documents, least=1, integer=True)
+    check_n_jobs(n_jobs)
     reading = shown(progress, verbose)
     started = time.perf_counter()
     target = Path(folder)

@@ -71,11 +71,16 @@ class Source:
         self._stack.close()
 
 
+def check_format(format: Any) -> None:
+    """A format by name; None for one that is still to be found."""
+    if format is not None and not (isinstance(format, str) and format in FORMATS):
+        raise ArgumentError("format", f"must be one of {', '.join(FORMATS)}", format)
+
+
 def find_format(path: FilePath, format: str | None = None) -> str:
     """The format as told, or by the suffix; "" where only the content can say."""
+    check_format(format)
     if format is not None:
-        if format not in FORMATS:
-            raise ArgumentError("format", f"must be one of {', '.join(FORMATS)}", format)
         return format
     if str(path) == "-":
         return ""

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
+from gptm._basics.errors import Argument, InputError, Message, PythonOnly
 from gptm._basics.progress import Tell
 from gptm._basics.sparse_arrays import column_sums
 from gptm.corpus.problems import ProblemLog
 from gptm.corpus.stop_words import composed
+from gptm.corpus.word_checks import checked_vocabulary
 from gptm.corpus.word_limits import limit_words
 from gptm.corpus.words import Words
 from gptm.corpus.words_report import WordsReport, removed_words, with_kept
@@ -67,22 +68,19 @@ def read_vocabulary(path: FilePath, given: Any, encoding: str = AUTO) -> np.ndar
     if given is None:
         given = _beside(path)
     if not _is_path(given):
-        words = [str(word) for word in given]
+        return checked_vocabulary(given)
+    with Input(given) as source:
+        log = ProblemLog(strict=True, name=str(given))  # a wrong letter makes another word
+        lines = [line.rstrip("\r\n") for line in Lines(source, encoding, log)]
+        log.check()
+    start = next((line for line in lines if line.strip()), "")
+    if start.lstrip()[:1] in ("[", "{") and str(given).removesuffix(".gz").endswith(".json"):
+        words = _json_words("\n".join(lines), str(given))
     else:
-        with Input(given) as source:
-            log = ProblemLog(strict=True, name=str(given))  # a wrong letter makes another word
-            lines = [line.rstrip("\r\n") for line in Lines(source, encoding, log)]
-            log.check()
-        start = next((line for line in lines if line.strip()), "")
-        if start.lstrip()[:1] in ("[", "{") and str(given).removesuffix(".gz").endswith(".json"):
-            words = _json_words("\n".join(lines), str(given))
-        else:
-            while lines and not lines[-1].strip():
-                lines.pop()
-            words = [_word(line) for line in lines]
-    if not words:
-        raise ArgumentError("vocabulary", "must hold at least one word", Message("none"))
-    return np.array(words, dtype=object)
+        while lines and not lines[-1].strip():
+            lines.pop()
+        words = [_word(line) for line in lines]
+    return checked_vocabulary(words)
 
 
 def _is_path(vocabulary: Any) -> bool:

@@ -16,6 +16,7 @@ from gptm.files.counted import Counted, count_bags, count_file, count_rows, matc
 from gptm.files.formats import COUNTS, FilePath, find_format, open_source
 from gptm.files.matrices import read_vocabulary
 from gptm.files.plan import BAG_REASON, Plan, make_plan
+from gptm.files.read_checks import check_reading
 from gptm.files.row_chunks import sampled
 from gptm.files.rows import BAG
 from gptm.files.streams import AUTO, shown, source_name
@@ -147,13 +148,24 @@ def read(
     >>> print(result.problems[0])
     empty text: 1 line (line 4), kept as empty documents.
     """
+    check_reading(
+        format=format,
+        text=text,
+        id=id,
+        kinds=kinds,
+        encoding=encoding,
+        words=words,
+        strict=strict,
+        keep_texts=keep_texts,
+        progress=progress,
+    )
     progress = shown(progress, verbose)
     log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
         counts = count_file(path, format, vocabulary, encoding, words, log, progress)
         return _finish(counts, Plan(given=dict(kinds or {}), id=id), metadata, encoding, log)
     fixed = None if vocabulary is None else read_vocabulary(path, vocabulary, encoding)
-    counting = Counting(words or Words(), fixed)
+    counting = Counting(Words() if words is None else words, fixed)
     with open_source(path, format=format, encoding=encoding, log=log, progress=progress) as source:
         sample, chunks, bags = sampled(source, log, text, kinds)
         plan = make_plan(sample, text, id, kinds, more=metadata is not None, bags=bags)
@@ -219,6 +231,17 @@ def read_documents(
     >>> new.corpus.counts.toarray().tolist(), new.report.unknown.examples
     ([[0, 1]], ('black', 'milk'))
     """
+    check_reading(
+        format=format,
+        text=text,
+        id=id,
+        kinds=kinds,
+        encoding=encoding,
+        words=words,
+        strict=strict,
+        keep_texts=keep_texts,
+        progress=progress,
+    )
     progress = shown(progress, verbose)
     log = ProblemLog(strict, name=source_name(path))
     if find_format(path, format) in COUNTS:
@@ -268,6 +291,7 @@ def sniff(
     Columns
         Empty for files of counts. Its `format` is the format found.
     """
+    check_reading(format=format, text=text, id=id, kinds=kinds, encoding=encoding)
     format_of_file = find_format(path, format)
     if format_of_file in COUNTS:
         return Columns((), format_of_file)

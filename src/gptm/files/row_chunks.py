@@ -33,8 +33,9 @@ def sampled(
         }.get(source.format, "one row per document")
         noted = [Message("\n", problem.said) for problem in log.problems()]
         raise InputError(f"{log.name} holds no documents; expected {expected}.", *noted)
+    is_bag = isinstance(text, str) and text == BAG
     named = text is not None or "text" in (kinds or {}).values()
-    if has_bags(sample) if text == BAG else are_bags(sample) and not named:
+    if has_bags(sample) if is_bag else are_bags(sample) and not named:
         return sample, chain([sample], chunks), True
     return flat_rows(sample), flat_chunks(chain([sample], chunks)), False
 

@@ -390,6 +390,12 @@ def _is_utf8(encoding: str) -> bool:
         raise _unknown_encoding(encoding) from None
 
 
-def _unknown_encoding(encoding: str) -> ArgumentError:
+def check_encoding(encoding: Any) -> None:
+    """An encoding is a text; whether Python knows it shows when the file is read."""
+    if not isinstance(encoding, str):
+        raise _unknown_encoding(encoding)
+
+
+def _unknown_encoding(encoding: Any) -> ArgumentError:
     expected = "must be 'auto' or one that Python knows, such as 'utf-8', 'latin-1' or 'cp1252'"
     return ArgumentError("encoding", expected, encoding)

@@ -1,5 +1,6 @@
 """Filled sheets of human coders: how often they found the intruder, topic by topic."""
 
+import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from gptm._basics.errors import ArgumentError, InputError
+from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.validation import check_level
 from gptm.findings.intrusion import OPTION
 from gptm.views.shown_table import table_card, table_lines
@@ -185,14 +186,18 @@ def _read(source: Any, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
         table = source
     elif isinstance(source, str | os.PathLike):
         # Spreadsheet programs may write other separators.
-        table = pd.read_csv(
-            source,
-            dtype=str,
-            keep_default_na=False,
-            sep=None,
-            engine="python",
-            encoding="utf-8-sig",
-        )
+        try:
+            table = pd.read_csv(
+                source,
+                dtype=str,
+                keep_default_na=False,
+                sep=None,
+                engine="python",
+                encoding="utf-8-sig",
+            )
+        except (ValueError, csv.Error) as error:  # of pandas, too, and of letters
+            why = Message(f"{os.fspath(source)}, which cannot be read ({error})")
+            raise ArgumentError(name, "must be a CSV file", why) from None
     else:
         raise ArgumentError(
             name, "must be a table or a CSV file; or several of them for filled", source

@@ -6,7 +6,7 @@
 import os
 from typing import Any
 
-from gptm._basics.validation import check_number, check_truth
+from gptm._basics.validation import check_n_jobs, check_number, check_truth
 from gptm.corpus.counts import columns_of
 from gptm.findings.held_topics import with_topics_held
 from gptm.findings.permutation_result import PermutationTest
@@ -114,6 +114,7 @@ def permutation_test(
     """
     check_fitted(model)
     check_truth("refit", refit)
+    check_n_jobs(n_jobs)
     check_number("random_state", random_state, least=0, integer=True)
     n = (N_REFITS if refit else N_HELD) if n is None else n
     check_number("n", n, least=1, most=MOST, integer=True)

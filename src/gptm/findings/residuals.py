@@ -15,7 +15,7 @@ from sklearn.base import clone
 from gptm._basics.progress import Progress
 from gptm._basics.sparse_arrays import column_sums, row_sums
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number
+from gptm._basics.validation import check_n_jobs, check_number
 from gptm.corpus.counts import frame_of, read_counts
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
@@ -159,6 +159,7 @@ def check_residuals(
     check_number("tol", tol, least=0.0)
     check_number("simulations", simulations, least=0, integer=True)
     check_number("random_state", random_state, least=0, integer=True)
+    check_n_jobs(n_jobs)
     counts = read_counts(model.fitted_.expects(type(model).__name__), corpus)
     theta = _proportions(model, corpus, counts, metadata)
     dispersed = dispersion(theta, model.components_, counts, tol, Progress(verbose))

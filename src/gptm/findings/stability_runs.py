@@ -58,7 +58,7 @@ def plan_runs(seeds: Any, n_components: Any, resamples: Any, K: int, own_seed: i
 
 
 def _seeds(seeds: Any, own: int) -> list[int]:
-    if isinstance(seeds, Sequence | np.ndarray) and not isinstance(seeds, str):
+    if isinstance(seeds, Sequence | np.ndarray) and not isinstance(seeds, str | bytes):
         for seed in seeds:
             check_number("seeds", seed, least=0, integer=True)
         return list(dict.fromkeys(int(seed) for seed in seeds))

@@ -129,7 +129,8 @@ def auto_table(metadata: Any) -> pd.DataFrame:
         raise ArgumentError(
             "metadata", "must be a DataFrame, a dict of columns, or a Corpus", metadata
         )
-    n = len(given) if hasattr(given, "columns") else len(next(iter(given.values()), ()))
+    first = given if hasattr(given, "columns") else next(iter(given.values()), ())
+    n = len(first) if hasattr(first, "__len__") else 1
     frame = as_frame(given, n)
     assert frame is not None
     rows = [

@@ -1,5 +1,6 @@
 """Topics as clusters of documents, against labels that are known."""
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from gptm._basics.errors import ArgumentError, Message
+from gptm._basics.validation import as_items
+from gptm.metrics.checked_arrays import as_numbers, check_known
 
 
 def purity(theta: Any, labels: Any) -> float:
@@ -72,10 +75,15 @@ def _clusters_and_labels(theta: Any, labels: Any) -> tuple[np.ndarray, np.ndarra
     if proportions.ndim not in (1, 2) or proportions.size == 0:
         expected = "must have one row of proportions, or the number of a topic, for each document"
         raise ArgumentError("theta", expected, Message(f"shape {proportions.shape}"))
+    if proportions.ndim == 2:
+        check_known("theta", as_numbers("theta", proportions))
     clusters = proportions if proportions.ndim == 1 else proportions.argmax(1)
-    codes, _ = pd.factorize(pd.Series(list(labels), dtype=object))
+    expected = f"must have one label for each of {len(clusters)} documents"
+    listed = as_items("labels", labels, expected)
+    if not all(isinstance(label, Hashable) for label in listed):
+        raise ArgumentError("labels", "must be names or numbers", labels)
+    codes, _ = pd.factorize(pd.Series(listed, dtype=object))
     if len(codes) != len(clusters):
-        expected = f"must have one label for each of {len(clusters)} documents"
         raise ArgumentError("labels", expected, Message(f"{len(codes)} labels"))
     there = codes >= 0
     if not there.any():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gptm._basics.errors import ArgumentError
-from gptm._basics.validation import check_number
+from gptm._basics.validation import check_number, is_real
 from gptm.metrics.topic_words import top_words
 from gptm.metrics.word_lists import word_lists
 
@@ -72,7 +72,7 @@ def inverted_rbo(topics: Any, n_words: int = 10, weight: float = 0.9) -> float:
     0.1
     """
     check_number("n_words", n_words, least=1, integer=True)
-    if not 0.0 < weight < 1.0:
+    if not (is_real(weight) and 0.0 < weight < 1.0):
         raise ArgumentError("weight", "must lie between 0 and 1", weight)
     lists = word_lists(topics, n_words)
     overlaps = [_overlap(a, b, weight) for a, b in combinations(lists, 2)]

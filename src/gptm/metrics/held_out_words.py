@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gptm._basics.errors import ArgumentError
+from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.sparse_arrays import row_sums
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number
-from gptm.metrics.checked_arrays import as_counts, as_proportions, as_topics
+from gptm._basics.validation import check_number, is_real
+from gptm.metrics.checked_arrays import as_counts, as_matrix, as_numbers, as_proportions, as_topics
 
 _HYPERGEOMETRIC_LIMIT = 10**9  # numpy's
+_MOST = 2.0**53  # a count beyond which one more token makes no difference
 
 
 def split_tokens(
@@ -38,11 +39,14 @@ def split_tokens(
     >>> seen.sum(), rest.sum()
     (np.float64(3.0), np.float64(3.0))
     """
-    if not 0.0 < observed < 1.0:
+    if not (is_real(observed) and 0.0 < observed < 1.0):
         raise ArgumentError("observed", "must lie between 0 and 1", observed)
     if random_state is not None:
         check_number("random_state", random_state, least=0, integer=True)
-    X = csr_matrix(counts, dtype=np.float64)
+    X = as_matrix(counts)
+    if X.nnz and X.data.max() > _MOST:
+        got = Message(f"a count of {X.data.max():g}")
+        raise ArgumentError("counts", f"must be at most {_MOST:g} each, to be drawn from", got)
     rng = np.random.default_rng(random_state)
     part = np.zeros_like(X.data)
     for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
@@ -160,8 +164,9 @@ def mean_log_likelihood(theta: Any, topics: Any, counts: Any, sample_weight: Any
     >>> mean_log_likelihood([[1.0], [1.0]], [[0.5, 0.5]], [[1, 1], [4, 0]])
     -0.6931471805599453
     """
-    X = csr_matrix(counts)
-    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, float)
+    X = as_matrix(counts)
+    given = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    weight = as_numbers("sample_weight", given)
     if weight.shape != (X.shape[0],):
         raise ValueError(
             f"sample_weight must have one number per document: expected shape {(X.shape[0],)}, got {weight.shape}."

@@ -8,7 +8,7 @@ from scipy.special import rel_entr
 from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.types import Array
 from gptm._basics.validation import check_choice
-from gptm.metrics.checked_arrays import as_topics
+from gptm.metrics.checked_arrays import as_numbers, as_topics, check_known
 
 
 def topic_significance(
@@ -63,10 +63,11 @@ def _as_theta(theta: Any, K: int, against: str) -> Array:
     if theta is None:
         expected = f"must have the proportions of documents for against={against!r}"
         raise ArgumentError("theta", expected, None, "Pass model.transform(X).")
-    proportions = np.asarray(theta, dtype=np.float64)
+    proportions = as_numbers("theta", theta)
     if proportions.ndim != 2 or proportions.shape[1] != K or not proportions.sum() > 0:
         expected = f"must have one row per document and {K} columns, one per topic"
         raise ArgumentError("theta", expected, Message(f"shape {proportions.shape}"))
+    check_known("theta", proportions)
     return proportions
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number
-from gptm.metrics.checked_arrays import as_topics
+from gptm._basics.validation import check_mixture, check_number
+from gptm.metrics.checked_arrays import as_numbers, as_topics, as_weights
 
 
 def top_words(topics: Any, n_words: int = 10) -> np.ndarray:
@@ -32,7 +32,7 @@ def top_words(topics: Any, n_words: int = 10) -> np.ndarray:
            [0, 2]])
     """
     check_number("n_words", n_words, least=1, integer=True)
-    lowest_first = -as_topics(topics)
+    lowest_first = -as_weights(topics)
     n = min(int(n_words), lowest_first.shape[1])
     return np.stack([_first_in_order(row, n) for row in lowest_first])
 
@@ -76,10 +76,7 @@ def frex(topics: Any, weight: float = 0.5) -> Array:
     >>> top_words(frex(topics), 1).ravel()  # not the word that both topics have
     array([1, 3])
     """
-    if not 0.0 <= weight <= 1.0:
-        raise ValueError(
-            f"weight must lie between 0, frequency alone, and 1, exclusivity alone; got {weight!r}."
-        )
+    check_mixture("weight", weight, "frequency", "exclusivity")
     beta = as_topics(topics)
     V = beta.shape[1]
     frequency = rankdata(beta, axis=1) / V
@@ -145,7 +142,7 @@ def lift(topics: Any, word_counts: Any) -> Array:
            [1., 0., 2.]])
     """
     beta = as_topics(topics)
-    weight = np.asarray(word_counts, dtype=np.float64)
+    weight = as_numbers("word_counts", word_counts)
     if weight.shape != (beta.shape[1],):
         raise ValueError(
             f"word_counts must have one number for each word of the topics: expected shape {(beta.shape[1],)}, got "
@@ -187,10 +184,7 @@ def relevance(topics: Any, word_counts: Any, lambda_: float = 0.6) -> Array:
     >>> [top_words(relevance(topics, counts, lambda_))[0, 0].item() for lambda_ in (0, 1)]
     [1, 0]
     """
-    if not 0.0 <= lambda_ <= 1.0:
-        raise ValueError(
-            f"lambda_ must lie between 0, lift alone, and 1, probability alone; got {lambda_!r}."
-        )
+    check_mixture("lambda_", lambda_, "lift", "probability")
     beta = as_topics(topics)
     lifted = lift(beta, word_counts)
     result = np.full(beta.shape, -np.inf)
@@ -232,7 +226,7 @@ def prominence(topics: Any, word_rates: Any) -> Array:
            [3, 0]])
     """
     beta = as_topics(topics)
-    rates = np.asarray(word_rates, dtype=np.float64)
+    rates = as_numbers("word_rates", word_rates)
     if rates.shape != (beta.shape[1],):
         raise ValueError(
             f"word_rates must have one number for each word of the topics: expected shape {(beta.shape[1],)}, got "

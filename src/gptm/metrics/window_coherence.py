@@ -1,6 +1,6 @@
 """Coherence of topics from windows that slide over the texts, as gensim and Palmetto compute it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from gptm import _hot
 from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number
+from gptm._basics.validation import as_items, check_number
 from gptm.metrics.word_lists import word_lists
 
 _EPSILON = 1e-12  # gensim's, which keeps the logarithm of a pair that never occurs finite
@@ -152,10 +152,14 @@ def _npmi(joint: Array) -> Array:
 
 
 def _checked_texts(texts: Any) -> Sequence[Sequence[Any]]:
-    listed = list(texts)
+    listed = as_items("texts", texts, "must be lists of tokens")
     if any(isinstance(text, str) for text in listed):
         remedy = "Split them, for example by corpus.words.tokenizer(), or text.lower().split()."
         raise ArgumentError("texts", "must be lists of tokens", Message("texts as strings"), remedy)
+    odd = [type(text).__name__ for text in listed if not isinstance(text, Iterable)]
+    if odd:
+        got = Message(f"a text of type {odd[0]}")
+        raise ArgumentError("texts", "must be lists of tokens", got)
     if not listed:
         raise ArgumentError("texts", "must have at least one text", Message("none"))
     return listed

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gptm._basics.errors import ArgumentError, Message
+from gptm._basics.errors import ArgumentError
+from gptm._basics.validation import as_items
 from gptm.metrics.topic_words import top_words
 
 
@@ -14,10 +15,10 @@ def word_lists(
 ) -> list[list[Any]]:
     """The first words of each topic: given as lists, or those of an array (K, V) by name or number."""
     if not isinstance(topics, np.ndarray):
-        given = [topic if isinstance(topic, str) else list(topic) for topic in topics]
-        if any(isinstance(topic, str) for topic in given):
-            expected = "must be an array, or a list of words for each topic"
-            raise ArgumentError("topics", expected, Message("strings"))
+        expected = "must be an array, or a list of words for each topic"
+        given = [
+            as_items("topics", topic, expected) for topic in as_items("topics", topics, expected)
+        ]
         if any(isinstance(word, str) for topic in given for word in topic):
             return [list(dict.fromkeys(topic))[:n_words] for topic in given]
         topics = given
@@ -25,7 +26,8 @@ def word_lists(
     if vocabulary is None:
         return [[int(column) for column in row] for row in columns]
     V = np.shape(topics)[1]
-    if len(vocabulary) != V:
-        expected = f"must name every column of the topics: expected {V} words"
-        raise ArgumentError("vocabulary", expected, len(vocabulary))
-    return [[str(vocabulary[column]) for column in row] for row in columns]
+    expected = f"must name every column of the topics: expected {V} words"
+    names = as_items("vocabulary", vocabulary, expected)
+    if len(names) != V:
+        raise ArgumentError("vocabulary", expected, len(names))
+    return [[str(names[column]) for column in row] for row in columns]

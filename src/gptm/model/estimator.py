@@ -1011,8 +1011,8 @@ class GPTM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         DataFrame
             One row per step, the most similar topics first. The index `topics_left` is the number of topics after the
-            step. The columns are left and right, the topics in the two groups that are joined; distance; and share and
-            words of both together.
+            step. The columns are left and right, the topics in the two groups that are joined, and left_name and
+            right_name if topics have names; distance; and share and words of both together.
 
         Examples
         --------

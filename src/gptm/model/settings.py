@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, Self
 
-import numpy as np
 from scipy.sparse import csr_matrix
 
 from gptm._basics.memory import memory_bytes
@@ -15,6 +14,7 @@ from gptm._basics.validation import (
     check_number,
     check_seed,
     check_truth,
+    check_verbose,
 )
 from gptm.inference.problem import FitProblem
 from gptm.kernels import BoundKernel, Kernel
@@ -86,8 +86,7 @@ class Settings:
         check_truth("fit_mean", self.fit_mean)
         check_truth("warm_start", self.warm_start)
         check_n_jobs(self.n_jobs)
-        if not isinstance(self.verbose, bool | np.bool_):
-            check_number("verbose", self.verbose, least=0, integer=True)
+        check_verbose(self.verbose)
         check_callback(self.callback)
         memory_bytes(self.memory)
 

@@ -210,7 +210,7 @@ def _reads_one_column(model: GPTM, term: str | int) -> bool:
     """Whether a term, given by name, number or column, reads one column; only then are more points of use."""
     read = _columns_by_term(model)
     read |= dict(enumerate(read.values()))
-    return term not in read or len(read[term]) == 1
+    return not isinstance(term, str | int) or term not in read or len(read[term]) == 1
 
 
 def _columns_by_term(model: GPTM) -> dict[Any, tuple[str, ...]]:

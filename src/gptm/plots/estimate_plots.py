@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from gptm._basics.errors import ArgumentError, Message
 from gptm.effects.estimated_effects import EstimatedEffects
 from gptm.plots.canvas import topic_labels
 from gptm.plots.table_pictures import POINTS, draw_table, name_differences
@@ -55,6 +56,9 @@ def plot_estimates(
     >>> plots.plot_estimates(effects).get_xlabel()
     'year'
     """
+    if not isinstance(effects, EstimatedEffects):
+        got = Message(f"an object of type {type(effects).__name__}")
+        raise ArgumentError("effects", "must be what model.estimate_effects returns", got)
     table = effects.predict(*columns, at=at, versus=versus, n_points=n_points, level=level)
     chosen = None if topics is None else topic_numbers(effects.fitted, topics)
     table = table.drop(columns="std_error").pipe(_with_levels)

@@ -1,14 +1,16 @@
 """Shares of topics over time, for models without a date in their kernel."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gptm._basics.errors import ArgumentError, InputError, Message
+from gptm._basics.errors import Argument, ArgumentError, InputError, Message, PythonOnly
 from gptm._basics.types import Array
-from gptm._basics.validation import check_number
+from gptm._basics.validation import as_items, check_number
+from gptm._basics.warnings import warn
 from gptm.corpus.metadata import as_frame, read_points
 from gptm.model import GPTM
 from gptm.model.checked_model import check_fitted
@@ -72,7 +74,9 @@ def topics_over_time(
     if isinstance(dates, str):
         expected = "must be the dates themselves, one for each training document"
         raise ArgumentError("dates", expected, dates, f"For example corpus.metadata[{dates!r}].")
-    n, dates = len(model.doc_lengths_), dates if hasattr(dates, "__len__") else list(dates)
+    n = len(model.doc_lengths_)
+    if not hasattr(dates, "__len__"):
+        dates = as_items("dates", dates, f"must have one date for each of the {n:,} documents")
     if len(dates) != n:
         raise ArgumentError(
             "dates",
@@ -89,7 +93,7 @@ def topics_over_time(
             "dates",
             "must be dates, text that holds dates, or numbers such as years",
             Message(f"values such as {first!r}"),
-            "Make dates with pd.to_datetime(dates, format=...).",
+            PythonOnly("Make dates with pd.to_datetime(dates, format=...)."),
         ) from None
     values, dated = points[:, 0], bool(is_date[0])
     _check_dates(values, curve=bins is None)
@@ -104,7 +108,10 @@ def topics_over_time(
     if df is not None:
         raise ArgumentError("df", "is for a curve, which bins do not have", df, "Leave it out.")
     labels, places = _binned(values, bins, dated)
-    effects = model.estimate_effects(f"~ 0 + {_NAME}", {_NAME: labels}, **options)
+    _warn_of_single_documents(labels)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r".*single document")  # which speaks of levels
+        effects = model.estimate_effects(f"~ 0 + {_NAME}", {_NAME: labels}, **options)
     table = effects.predict(_NAME)
     table["documents"] = table[_NAME].map(labels.value_counts()).astype(int)
     table[_NAME] = table[_NAME].map(places)
@@ -119,8 +126,24 @@ def _check_dates(values: Array, *, curve: bool) -> None:
         raise ArgumentError("dates", "must have two different values for a curve", Message("one"))
 
 
+def _warn_of_single_documents(labels: pd.Series) -> None:
+    sizes = labels.value_counts()
+    n = int((sizes == 1).sum())
+    if n:
+        which = "1 period has" if n == 1 else f"{n:,} of {len(sizes):,} periods have"
+        warn(
+            Message(
+                f"{which} a single document, and so no standard error. Pass longer ones in ",
+                Argument("bins"),
+                ".",
+            )
+        )
+
+
 def _as_dates(days: Array) -> pd.Series:
-    with np.errstate(invalid="ignore"):  # days that are missing, in early versions of pandas and numpy
+    with np.errstate(
+        invalid="ignore"
+    ):  # days that are missing, in early versions of pandas and numpy
         return _EPOCH + pd.to_timedelta(pd.Series(days), unit="D").dt.round("s")
 
 

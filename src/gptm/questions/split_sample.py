@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
-from gptm._basics.errors import ArgumentError, InputError
+from gptm._basics.errors import ArgumentError, InputError, Message
 from gptm._basics.validation import check_choice, check_level, check_seed, is_real
 from gptm.corpus import Corpus
 from gptm.corpus.metadata import level_names
@@ -104,6 +104,9 @@ def split_sample_effects(
     >>> bool(effects.marginal_effects()["estimate"].abs().min() > 0.2)
     True
     """
+    if not isinstance(model, GPTM):
+        got = Message(f"an object of type {type(model).__name__}")
+        raise ArgumentError("model", "must be a GPTM or CTM, which need not be fitted", got)
     if not isinstance(corpus, Corpus):
         raise ArgumentError("corpus", "must be a gptm.Corpus with metadata", type(corpus).__name__)
     check_seed("random_state", random_state)
@@ -142,7 +145,7 @@ def _split(
     groups = np.arange(len(corpus))
     if cluster is not None:
         frame = corpus.metadata
-        if frame is None or cluster not in frame:
+        if frame is None or not (isinstance(cluster, str) and cluster in frame):
             names = [] if frame is None else list(frame)
             expected = f"must be a column of the metadata: {', '.join(map(repr, names)) or 'none'}"
             raise ArgumentError("cluster", expected, cluster)

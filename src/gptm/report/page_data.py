@@ -12,6 +12,7 @@ from gptm import metrics, tables
 from gptm._basics.errors import InputError
 from gptm._basics.progress import Progress
 from gptm._basics.types import Array
+from gptm._basics.validation import check_string
 from gptm._basics.version import VERSION
 from gptm.corpus import BlockCorpus
 from gptm.model import GPTM
@@ -70,6 +71,8 @@ def report_data(
     (40, ['coffee', 'tea'])
     """
     check_fitted(model)
+    if title is not None:
+        check_string("title", title, "must be a text")
     say = Progress(verbose).say
     say("topics and their documents")
     theta = model.doc_topics_

@@ -34,8 +34,14 @@ def check_source(n_documents: int, corpus: Any, texts: Any) -> list[str] | None:
         )
     if texts is None:
         return None if corpus is None or corpus.texts is None else list(corpus.texts)
-    if isinstance(texts, str) or len(texts) != n_documents:
-        arrived = "one string" if isinstance(texts, str) else f"{len(texts)}"
+    if isinstance(texts, str) or not hasattr(texts, "__len__") or len(texts) != n_documents:
+        arrived = (
+            "one string"
+            if isinstance(texts, str)
+            else f"{len(texts)}"
+            if hasattr(texts, "__len__")
+            else f"an object of type {type(texts).__name__}"
+        )
         raise ValueError(
             f"texts must have one text for each of the {n_documents} training documents, in the same order; got "
             f"{arrived}."

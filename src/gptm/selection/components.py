@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gptm._basics.errors import ArgumentError
-from gptm._basics.validation import check_number
+from gptm._basics.validation import as_items, check_number
 from gptm.model import GPTM
 from gptm.selection.data import check_shares, read_data
 from gptm.selection.fold_fits import make_tasks, run_tasks
@@ -95,9 +95,10 @@ def search_components(
 
 
 def _check_sizes(n_components: Iterable[int]) -> list[int]:
-    sizes = list(n_components) if isinstance(n_components, Iterable) else []
+    expected = "must be numbers of topics to try"
+    sizes = as_items("n_components", n_components, expected)
     if not sizes:
-        raise ArgumentError("n_components", "must be numbers of topics to try", n_components)
+        raise ArgumentError("n_components", expected, n_components)
     for size in sizes:
         check_number("n_components", size, least=1, integer=True)
     return sorted({int(size) for size in sizes})

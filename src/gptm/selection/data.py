@@ -64,7 +64,9 @@ def read_data(X: Any, metadata: Any, y: Any) -> Data:
 
 def check_shares(observed: float | Sequence[float]) -> tuple[float, ...]:
     try:
-        shares = tuple(float(share) for share in np.atleast_1d(np.asarray(observed)))
+        shares = tuple(
+            float(share) for share in np.atleast_1d(np.asarray(observed, dtype=np.float64))
+        )
     except (TypeError, ValueError):
         shares = ()
     if not shares or not all(0.0 < share < 1.0 for share in shares):

@@ -52,18 +52,27 @@ def random_folds(cv: Any, data: Data, random_state: Any) -> list[Fold]:
     """Folds of a number, at random, of a splitter, or as given."""
     if isinstance(cv, int | np.integer):
         cv = KFold(cv, shuffle=True, random_state=random_state)
-    splitter = check_cv(cv)
     try:
-        return list(splitter.split(np.zeros((data.n, 1)), data.y))
-    except ValueError as error:
-        if "groups" not in str(error):
+        folds = list(check_cv(cv).split(np.zeros((data.n, 1)), data.y))
+        return checked_folds(folds, data.n)
+    except ArgumentError:
+        raise
+    except (TypeError, ValueError, IndexError) as error:
+        if "groups" in str(error):
+            remedy = Message("Name their column, as in ", Argument("groups", "author"), ".")
+            raise ArgumentError("cv", "needs groups of documents here", cv, remedy) from error
+        if _is_splitter(cv):
             raise
-        raise ArgumentError(
-            "cv",
-            "needs groups of documents here",
-            cv,
-            Message("Name their column, as in ", Argument("groups", "author"), "."),
-        ) from error
+        expected = (
+            "must be a number of folds, a splitter of scikit-learn, or a list of pairs of positions, of documents to "
+            "fit to and of documents to score"
+        )
+        raise ArgumentError("cv", expected, cv) from None
+
+
+def _is_splitter(cv: Any) -> bool:
+    """Whether something makes folds; texts can be split, too."""
+    return hasattr(cv, "split") and not isinstance(cv, str | bytes)
 
 
 def group_folds(cv: Any, data: Data, groups: np.ndarray) -> list[Fold]:
@@ -73,7 +82,7 @@ def group_folds(cv: Any, data: Data, groups: np.ndarray) -> list[Fold]:
         if n_groups < cv:
             raise ArgumentError("cv", f"must be at most the number of groups, {n_groups}", cv)
         cv = GroupKFold(cv)
-    if not hasattr(cv, "split"):
+    if not _is_splitter(cv):
         raise InputError(
             Argument("groups"),
             " needs a number of folds or a scikit-learn splitter as ",

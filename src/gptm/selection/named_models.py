@@ -1,6 +1,6 @@
 """Names of models, and clones that can be fitted to any fold."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from gptm._basics.errors import ArgumentError
 from gptm._basics.validation import check_seed
 from gptm.corpus import BlockCorpus
 from gptm.corpus.counts import frame_of
@@ -51,11 +52,10 @@ def find_reference(reference: Any, models: dict[Any, GPTM]) -> Any:
     if reference is None:
         without = [name for name, model in models.items() if model.kernel is None]
         return next(iter(without or models))
-    if reference not in models:
+    if not isinstance(reference, Hashable) or reference not in models:
         names = ", ".join(map(repr, models))
-        raise ValueError(
-            f"reference must be the name of a model, one of {names}; got {reference!r}."
-        )
+        expected = f"must be the name of a model, one of {names}"
+        raise ArgumentError("reference", expected, reference)
     return reference
 
 

@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from sklearn.utils.parallel import Parallel, delayed
 
 from gptm._basics.progress import Progress
+from gptm._basics.validation import check_n_jobs
 from gptm._basics.warnings import warn
 from gptm.selection.score_store import ScoreStore
 
@@ -41,6 +42,7 @@ def run_all(
     checkpoint: str | os.PathLike[str] | None,
 ) -> Done[L]:
     """Do all the work that the checkpoint does not have; after Ctrl-C return what is done."""
+    check_n_jobs(n_jobs)
     progress = Progress(verbose)
     store = ScoreStore(checkpoint)
     begun: list[L] = []

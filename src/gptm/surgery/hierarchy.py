@@ -5,6 +5,7 @@ common. Groups are as far apart as their topics are on average (average linkage)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,10 +79,14 @@ def hierarchy_table(
     names = word_names(fitted, feature_names)
     shown = metrics.prominence(words, fitted.word_rates) if together else words
     top = list_words(shown, names, n_words) if together else []
+    sides: dict[str, list[Any]] = {
+        side: [list(step[place]) for step in steps] for place, side in enumerate(("left", "right"))
+    }
+    if fitted.topic_names is not None:
+        sides |= {f"{side}_name": _names(fitted, groups) for side, groups in sides.items()}
     table = pd.DataFrame(
         {
-            "left": [list(left) for left, _ in steps],
-            "right": [list(right) for _, right in steps],
+            **{name: sides[name] for name in sorted(sides)},
             "distance": tree[:, 2],
             "share": [float(shares[group].sum()) for group in together],
             "words": [", ".join(own) for own in top],
@@ -89,3 +94,14 @@ def hierarchy_table(
         index=pd.RangeIndex(K - 1, 0, -1, name="topics_left"),
     )
     return ShownTable.of(table, "Which topics are alike")
+
+
+def _names(fitted: Fitted, groups: list[list[int]]) -> list[str]:
+    """Names of the topics in each group, and numbers of those without one; empty where none has a name."""
+    names = fitted.names
+    return [
+        " + ".join(names[topic] or str(topic) for topic in group)
+        if any(names[topic] for topic in group)
+        else ""
+        for group in groups
+    ]

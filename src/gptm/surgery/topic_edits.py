@@ -8,6 +8,7 @@ import numpy as np
 
 from gptm._basics.errors import ArgumentError, Message
 from gptm._basics.prose import listed
+from gptm._basics.validation import check_choice
 from gptm.fitted import Fitted
 from gptm.surgery.hierarchy import clusters
 from gptm.surgery.regroup import origin_of, regroup
@@ -28,8 +29,13 @@ def name_topics(fitted: Fitted, names: Mapping[Any, str | None]) -> Fitted:
     for number, name in zip(numbers, names.values(), strict=True):
         given[number] = checked_name(name)
     _check_distinct(given)
-    changes = [f"topic {number} {_called(given[number])}" for number in numbers]
-    return _with(fitted, given, f"Named {listed(changes)}.")
+    named = [f"topic {number} {given[number]!r}" for number in numbers if given[number]]
+    without = [str(number) for number in numbers if not given[number]]
+    done = [f"Named {listed(named)}."] if named else []
+    if without:
+        which = "name of topic" if len(without) == 1 else "names of topics"
+        done.append(f"Removed the {which} {listed(without)}.")
+    return _with(fitted, given, " ".join(done))
 
 
 def merge_topics(fitted: Fitted, topics: Sequence[Any], name: str | None = None) -> Fitted:
@@ -59,8 +65,8 @@ def reorder_topics(fitted: Fitted, order: Sequence[Any] | None, by: str | None) 
     if (order is None) == (by is None):
         given = Message("both" if by is not None else "neither")
         raise ArgumentError("order", "or by='share' must be given, and not both", given)
-    if by not in (None, "share"):
-        raise ArgumentError("by", "must be 'share'", by)
+    if by is not None:
+        check_choice("by", by, ("share",))
     if order is None:
         numbers = np.argsort(-topic_shares(fitted.proportions), kind="stable").tolist()
     else:
@@ -157,10 +163,6 @@ def shown(fitted: Fitted, numbers: list[int]) -> str:
 
 def _bracketed(name: str | None) -> str:
     return f" ({name})" if name else ""
-
-
-def _called(name: str | None) -> str:
-    return f"{name!r}" if name else "by nothing but its number"
 
 
 def _check_distinct(names: Names) -> None:

@@ -7,11 +7,11 @@ import numpy as np
 
 from gptm import metrics
 from gptm._basics.errors import ArgumentError
-from gptm.corpus import Corpus
+from gptm.corpus import BlockCorpus, Corpus
 from gptm.corpus.phrases import Phrase, PhraseStream
 from gptm.fitted import Fitted
 from gptm.surgery.topic_edits import checked_name
-from gptm.tables import document_table, shown_words, topic_shares, word_names
+from gptm.tables import check_training_corpus, document_table, shown_words, topic_shares, word_names
 
 Namer = Callable[[list[str], list[str]], str | None]
 N_CANDIDATES = 25  # of a topic's most probable words, from which its name is made
@@ -42,21 +42,24 @@ def names_by(
 
 def typical_texts(fitted: Fitted, topic: int, n: int, corpus: Corpus | None) -> list[str]:
     """Whole texts of the documents with the largest share of a topic; none without a corpus that has texts."""
-    texts = _texts_of(corpus)
+    texts = _texts_of(fitted, corpus)
     if texts is None:
         return []
     rows = document_table(fitted, topic, n, corpus)["position"]
     return [str(texts[row]) for row in rows]
 
 
-def _texts_of(corpus: Corpus | None) -> Sequence[str] | None:
-    return getattr(corpus, "texts", None)  # a corpus on disk has none in memory
+def _texts_of(fitted: Fitted, corpus: Corpus | None) -> np.ndarray | None:
+    if isinstance(corpus, BlockCorpus):  # has none in memory
+        return None
+    check_training_corpus(corpus, len(fitted.proportions))
+    return None if corpus is None else corpus.texts
 
 
 def text_phrases(fitted: Fitted, corpus: Corpus | None) -> list[Phrase]:
     """Phrases in the texts that have most of the topics; none without texts, or where phrases are words already."""
     words = fitted.words  # a corpus from a model's file has none
-    texts = _texts_of(corpus)
+    texts = _texts_of(fitted, corpus)
     if texts is None or words is None:
         return []
     if words.phrases is not False or words.segmenter is not None:  # which needs blanks
