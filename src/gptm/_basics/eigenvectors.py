@@ -16,14 +16,15 @@ def symmetric_root(matrices: Array) -> Array:
     return np.asarray((vectors * roots) @ vectors.swapaxes(-1, -2))
 
 
-def with_steady_signs(vectors: Array) -> Array:
-    """Eigenvectors, as columns, each turned so that its sum with falling weights is not negative.
+def steady_signs(vectors: Array) -> Array:
+    """What eigenvectors, as columns, are multiplied by so that their sums with falling weights are not negative.
 
     Weights fall, since the plain sum of an antisymmetric vector is zero but for rounding.
 
-    >>> with_steady_signs(np.array([[-0.6, 0.8], [-0.8, -0.6]]))
+    >>> vectors = np.array([[-0.6, 0.8], [-0.8, -0.6]])
+    >>> vectors * steady_signs(vectors)
     array([[ 0.6,  0.8],
            [ 0.8, -0.6]])
     """
     weights = 1.0 / np.arange(1, len(vectors) + 1)
-    return np.asarray(vectors * np.where(weights @ vectors < 0.0, -1.0, 1.0))
+    return np.where(weights @ vectors < 0.0, -1.0, 1.0)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dsygvd, dtrtri
 
-from gptm._basics.eigenvectors import with_steady_signs
+from gptm._basics.eigenvectors import steady_signs
 from gptm._basics.errors import Argument, InputError
 from gptm._basics.types import Array
 from gptm.operators import Operator, View
@@ -57,7 +57,7 @@ def diagonalise(Sigma: Array, B: Array) -> Basis:
             Argument("topic_covariance", "identity"),
             ", fit fewer topics, or divide all counts by the same number.",
         )
-    T = np.ascontiguousarray(with_steady_signs(T))
+    T = np.multiply(T, steady_signs(T), order="C")
     return Basis(T, T.T @ Sigma, np.maximum(b, 0.0))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gptm._basics.eigenvectors import with_steady_signs
+from gptm._basics.eigenvectors import steady_signs
 from gptm._basics.types import Array
 from gptm._basics.validation import check_number, check_truth
 from gptm.corpus.metadata import column, vectors
@@ -95,5 +95,5 @@ class Embedding(VectorKernel):
 
 def principal_directions(points: Array, n: int) -> Array:
     """(p, n) orthonormal directions in which the points (D, p) have most of their squares, the first one most."""
-    vectors = np.linalg.eigh(points.T @ points)[1]
-    return with_steady_signs(vectors[:, ::-1][:, :n])
+    vectors = np.linalg.eigh(points.T @ points)[1][:, ::-1][:, :n]
+    return np.asarray(vectors * steady_signs(vectors))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
-from gptm._basics.eigenvectors import with_steady_signs
+from gptm._basics.eigenvectors import steady_signs
 from gptm._basics.types import Array
 from gptm.operators.spectral import check_spectrum
 
@@ -33,7 +33,8 @@ def decompose(covariance: Covariance, m: int) -> Factor:
     values, vectors = eigh(covariance(everything, everything))
     keep = values > check_spectrum(values)
     root = np.sqrt(values[keep])
-    kept = with_steady_signs(vectors[:, keep])
+    kept = vectors[:, keep]
+    kept *= steady_signs(kept)
     return Factor(kept * root, everything, kept / root)
 
 

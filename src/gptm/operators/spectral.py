@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import eigh
 
-from gptm._basics.eigenvectors import with_steady_signs
+from gptm._basics.eigenvectors import steady_signs
 from gptm._basics.parallel import row_product
 from gptm._basics.types import Array
 from gptm.operators.operator import BySpectrum, EigenView, View
@@ -30,7 +30,8 @@ class Spectral(BySpectrum):
         values, vectors = eigh(Kxx) if len(Kxx) else (np.empty(0), np.empty((0, 0)))
         cutoff = check_spectrum(values, scale)
         return cls(
-            np.where(values > cutoff, values, 0.0), np.ascontiguousarray(with_steady_signs(vectors))
+            np.where(values > cutoff, values, 0.0),
+            np.multiply(vectors, steady_signs(vectors), order="C"),
         )
 
     def rotate(self, X: Array) -> Array:

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 
-from gptm._basics.eigenvectors import with_steady_signs
+from gptm._basics.eigenvectors import steady_signs
 from gptm._basics.memory import check_square
 from gptm._basics.types import Array
 from gptm.operators.arrow import Arrow, ArrowInner
@@ -55,7 +55,7 @@ class WeightSpace:
         diagonal = np.diagonal(Z).copy()
         if np.abs(Z - np.diag(diagonal)).max(initial=0.0) > 1e-13 * diagonal.max(initial=0.0):
             diagonal, vectors = eigh(Z)
-            self._rotation = with_steady_signs(vectors)
+            self._rotation = vectors * steady_signs(vectors)
             diagonal[diagonal < len(Z) * np.finfo(float).eps * diagonal.max()] = 0.0
         return diagonal
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigh
 
-from gptm._basics.eigenvectors import with_steady_signs
+from gptm._basics.eigenvectors import steady_signs
 from gptm._basics.types import Array
 from gptm.inference.blocks.sums import BlockSums, FeatureSums
 from gptm.inference.mean_solve import Basis
@@ -32,7 +32,7 @@ class Regression:
     @cached_property
     def _decomposed(self) -> tuple[Array, Array]:
         values, vectors = eigh(self.sums.gram) if self.r else (np.zeros(0), np.zeros((0, 0)))
-        return np.maximum(values, 0.0), with_steady_signs(vectors)
+        return np.maximum(values, 0.0), vectors * steady_signs(vectors)
 
     def draw(
         self, sums: BlockSums, basis: Basis, fit_mean: bool, rng: np.random.Generator
