@@ -1,6 +1,7 @@
 """What all tests and examples share."""
 
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
@@ -34,3 +35,11 @@ def full_chains(request, monkeypatch):
     if "full_chains" in request.keywords:
         monkeypatch.setattr("gptm.inference.sampling.chains.SWEEPS", (200, 2000))
         monkeypatch.setattr("gptm.starts.start.SWEEPS", (200, 1200))
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """No test finds figures of others, about whose number matplotlib warns."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
