@@ -950,3 +950,9 @@ def test_matrices_of_huge_numbers_are_refused():
             ValueError, match=r"at most 1e\+100, .* largest is 1e\+155. Divide the matrix"
         ):
             GPTM(2, kernel=kernel, max_iter=3).fit(np.ones((2, 3)))
+
+
+def test_labels_with_half_a_character_are_refused():
+    labels = ["a", "\udfff", "a", -1]
+    with pytest.raises(ValueError, match="a label in y must be valid Unicode"):
+        GPTM(2, kernel=k.MustLink(), max_iter=3).fit(np.ones((4, 3)), y=labels)

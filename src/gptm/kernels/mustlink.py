@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from gptm._basics.validation import is_real
+from gptm._basics.validation import check_text, is_real
 from gptm.corpus.metadata import column, level_names
 from gptm.kernels.bound import Documents, Groups, nothing_to_learn, unpacked
 from gptm.kernels.categorical import ALONE, CategoricalBound, codes_of, warn_useless
@@ -104,8 +104,9 @@ class MustLink(Kernel):
         levels = sorted({name for name in names if name is not None})
         if not levels:
             raise nothing_to_learn(self, "every document is unlabelled")
-        codes = codes_of(names, levels)
         where = "y" if self.column is None else repr(self.column)
+        check_text(levels, f"a label in {where}")
+        codes = codes_of(names, levels)
         warn_useless(self, codes, len(levels), f"label in {where}")
         return MustLinkBound(self, levels, codes)
 
