@@ -956,3 +956,14 @@ def test_labels_with_half_a_character_are_refused():
     labels = ["a", "\udfff", "a", -1]
     with pytest.raises(ValueError, match="a label in y must be valid Unicode"):
         GPTM(2, kernel=k.MustLink(), max_iter=3).fit(np.ones((4, 3)), y=labels)
+
+
+def test_more_neighbours_than_documents_are_all_of_them():
+    X, table = np.eye(5, dtype=int) + 1, {"t": [0.0, 1.0, 3.0, 7.0, 8.0]}
+    expected, found = (
+        GPTM(2, kernel=k.NearestNeighbors(n, on="t"), max_iter=3, random_state=0)
+        .fit(X, metadata=table)
+        .transform(X[:2], metadata={"t": [2.0, 4.0]})
+        for n in (5, 10**15)
+    )
+    assert_allclose(found, expected)

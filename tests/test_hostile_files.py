@@ -1,5 +1,7 @@
 """Model files from strangers: damage is seen, sizes are not believed, and nothing in a file is a path or a command."""
 
+import contextlib
+import io
 import json
 import re
 import struct
@@ -11,11 +13,14 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from safetensors import safe_open
 from safetensors.numpy import load_file
 from safetensors.numpy import save as to_bytes
+from scipy.io import mmread, mmwrite
+from scipy.sparse import coo_matrix
 
 import gptm
 from fuzz_files import COUNTS, D, V, flipped, run, write_models
@@ -25,6 +30,7 @@ from gptm._basics.terminal import printable, printable_json
 from gptm.corpus.token_pattern import TOKEN_PATTERN, expanded
 from gptm.corpus.word_patterns import why_slow
 from gptm.corpus.words import Words
+from gptm.files.matrix_market import parse_matrix_market
 from gptm.storage import load_attached, read_header
 from gptm.storage.checksum import with_checksums
 from gptm.storage.corpus_arrays import pack_column, pack_texts, unpack_column, unpack_texts
@@ -588,3 +594,64 @@ def test_flips_of_the_fuzzer_change_something(originals):
     content = originals["none"].read_bytes()
     rng = np.random.default_rng(0)
     assert all(flipped(content, rng) != content for _ in range(20))
+
+
+# Matrix Market files, which scipy reads without looking where it writes
+
+
+@pytest.mark.parametrize("field", ["integer", "real", "pattern"])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_matrices_are_those_that_scipy_reads(field, symmetric):
+    counts = np.random.default_rng(0).poisson(0.7, (12, 12))
+    counts = counts + counts.T if symmetric else counts[:, :5]
+    for X in (coo_matrix(counts), coo_matrix(counts.shape, dtype=int)):
+        stream = io.BytesIO()
+        mmwrite(stream, X, comment="one\ntwo", field=field)
+        expected = mmread(io.BytesIO(stream.getvalue())).toarray()
+        assert_array_equal(parse_matrix_market(stream.getvalue()).toarray(), expected)
+
+
+def test_a_matrix_with_all_entries_written_out():
+    X, stream = np.arange(12).reshape(4, 3), io.BytesIO()
+    mmwrite(stream, X)
+    assert_array_equal(parse_matrix_market(stream.getvalue()).toarray(), X)
+
+
+MATRIX = b"%%MatrixMarket matrix coordinate integer general\n%\n2 3 2\n1 1 4\n2 3 5"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"4\n2 3 5", b"4\n2 3 5\xe0", "ascii"),  # scipy's reader ended the process
+        (b"%%Matrix", b"Matrix", "first line"),
+        (b"integer", b"complex", "'complex'; expected one of"),
+        (b"general", b"hermitian", "'hermitian'; expected one of"),
+        (b"2 3 2", b"2 3", "must have 3 numbers"),
+        (b"2 3 2", b"2 3 99999", "promises 2 x 3 with 99999 entries"),
+        (b"2 3 2", b"2 3 3", "promises 3 entries, and it has 2"),
+        (b"1 1 4", b"0 1 4", "entry 1 is outside"),
+        (b"1 1 4", b"1 4 4", "entry 1 is outside"),
+        (b"1 1 4", b"1.5 1 4", "entry 1 is outside"),
+        (b"1 1 4", b"1 1 4 4", "have more"),
+        (b"2 3 5", b"2 3 5 5", "saw 4"),
+        (b"2 3 5", b"2", "entry 2 is outside"),
+        (b"2 3 5", b"2 3 x", "could not convert|float"),
+        (b"coordinate", b"array", "must have 2 numbers"),
+    ],
+)
+def test_damaged_matrices_are_refused(old, new, message):
+    assert parse_matrix_market(MATRIX).nnz == 2
+    with pytest.raises(ValueError, match=message):
+        parse_matrix_market(MATRIX.replace(old, new))
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_no_damage_to_a_matrix_ends_in_anything_but_an_error(data):
+    damaged = bytearray(MATRIX)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(damaged) - 1))
+        damaged[place : place + 1] = data.draw(st.binary(max_size=2))
+    with contextlib.suppress(ValueError):
+        parse_matrix_market(bytes(damaged))

@@ -1,6 +1,5 @@
 """Counts that somebody made already: Matrix Market, LDA-C and scipy's own files, each with a vocabulary."""
 
-import io
 import json
 import logging
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from gptm.corpus.word_limits import limit_words
 from gptm.corpus.words import Words
 from gptm.corpus.words_report import WordsReport, removed_words, with_kept
 from gptm.files.formats import FilePath
+from gptm.files.matrix_market import parse_matrix_market
 from gptm.files.streams import AUTO, Input, Lines, check_archive
 
 logger = logging.getLogger("gptm")
@@ -28,7 +28,6 @@ _OWN_VOCABULARY = Message(
     "Pass the vocabulary that belongs to the counts: ", Argument("vocabulary", ...), "."
 )
 
-_EMPTY_ROWS = 10_000_000  # documents or words without an entry that a matrix may have
 _REPORTED_LINES = 1000  # between two reports of how far a file is read
 _NAMES = ("vocab.txt", "vocabulary.txt", "vocab.json", "features.txt", "words.txt")
 
@@ -129,32 +128,12 @@ def _word(line: str) -> str:
 
 
 def _matrix_market(source: Input) -> csr_matrix:
-    from scipy.io import mmread
-
     try:
-        content = source.whole()
-        _check_size(content)
-        # From memory: where scipy reads a damaged file through a Python object, it ends the whole process.
-        return csr_matrix(mmread(io.BytesIO(content)))
+        return parse_matrix_market(source.whole())
     except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(
-            f"{source.name} cannot be read as a Matrix Market file ({error})."
+            f"{source.name} cannot be read as a Matrix Market file ({str(error).strip()})."
         ) from None
-
-
-def _check_size(content: bytes) -> None:
-    """An error if a header promises more than the file can hold: nothing is allocated on its word."""
-    header, *lines = content[:100_000].split(b"\n")
-    size = len(content)
-    sizes = next((line for line in lines if line.strip() and not line.startswith(b"%")), b"")
-    numbers = [int(part) for part in sizes.split()]
-    dense = b"array" in header.lower()
-    rows, columns = numbers[:2] if len(numbers) > 1 else (0, 0)
-    entries = rows * columns if dense else numbers[2] if len(numbers) > 2 else 0
-    if 2 * entries > size or max(rows, columns) > _EMPTY_ROWS + size:
-        raise ValueError(
-            f"its header promises {rows} x {columns} with {entries} entries, more than {size} bytes can hold"
-        )
 
 
 def _npz(source: Input) -> csr_matrix:

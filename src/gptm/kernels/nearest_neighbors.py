@@ -137,9 +137,8 @@ class NearestNeighbors(NetworkKernel):
         metric: str,
         n_jobs: int | None,
     ) -> "NeighborBound":
-        neighbors = nearest(
-            points, points, self.n_neighbors, metric=metric, n_jobs=n_jobs, exclude_self=True
-        )
+        k = min(self.n_neighbors, points.shape[0])
+        neighbors = nearest(points, points, k, metric=metric, n_jobs=n_jobs, exclude_self=True)
         distances = neighbors[1][np.isfinite(neighbors[1])]
         if len(distances) == 0:
             raise nothing_to_learn(
@@ -225,9 +224,8 @@ class NeighborBound(NetworkBound):
         return self._found(points, new.n_jobs)
 
     def _found(self, points: Array | csr_matrix, n_jobs: int | None = None) -> NewNodes:
-        neighbors = nearest(
-            self.points, points, self.kernel.n_neighbors, metric=self.metric, n_jobs=n_jobs
-        )
+        k = min(self.kernel.n_neighbors, self.n)
+        neighbors = nearest(self.points, points, k, metric=self.metric, n_jobs=n_jobs)
         edges = _weighted(*neighbors, self.kernel.bandwidth, self.n)
         return NewNodes(edges, np.full(edges.shape[0], -1))
 
