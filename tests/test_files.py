@@ -1844,7 +1844,7 @@ def test_counts_beside_a_text_are_columns(tmp_path):
 def test_odd_counts_in_json_lines(tmp_path):
     for odd in (-1, float("nan"), float("inf")):
         path = put(tmp_path, "t.jsonl", jsonl_bytes([{"counts": {"tea": odd, "cup": 1}}]))
-        with pytest.raises(ValueError, match="finite numbers, none below zero"):
+        with pytest.raises(ValueError, match=r"finite numbers, .* none below zero"):
             files.read(path)
     path = put(tmp_path, "t.jsonl", jsonl_bytes([{"counts": {"tea": 1.5}}, {"x": 3}]))
     reading = files.read(path)
@@ -1897,3 +1897,18 @@ def test_columns_of_a_survey_are_printed_in_one_line():
     assert len(str(files.Columns(questions[:30])).splitlines()) == 31  # few enough to print
     odd = [*questions[:20], files.ColumnKind("city", "category", "names"), *questions[20:24]]
     assert len(str(files.Columns([*odd, *questions[24:]])).splitlines()) == 4
+
+
+def test_counts_that_no_number_counts_one_by_one_are_refused(tmp_path):
+    """They became other counts, some of them below zero."""
+    path = tmp_path / "t.ldac"
+    path.write_text("2 0:1 2:2\n1 1:184467440737095516162\n")
+    with pytest.raises(ValueError, match=r"at most 9e\+15 and none below zero; line 2 has 1\.84"):
+        files.read(path, vocabulary=["tea", "milk", "oil"])
+
+
+def test_names_of_columns_with_half_a_character_are_refused(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": "tea and milk", "x\\ud800": 3}\n{"text": "tea", "x\\ud800": 4}\n')
+    with pytest.raises(ValueError, match="the name of a column must be valid Unicode"):
+        files.read(path)

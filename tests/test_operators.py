@@ -476,7 +476,7 @@ def test_documents_without_a_link_keep_the_prior():
 
 def test_many_missing_values_beside_a_graph_are_left_to_the_covariance_of_topics():
     uneven = graph_structure(2500, features=True)._replace(own=np.arange(2500) % 2 * 0.5)
-    with pytest.warns(UserWarning, match="1,250 of 2,500 documents miss values"):
+    with pytest.warns(UserWarning, match="1,250 of 2,500 documents lack values"):
         operator = build_operator(uneven)
     even = build_operator(uneven._replace(own=np.zeros(2500)))
     X = rows_of(0, 2500, 2)

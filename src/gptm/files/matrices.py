@@ -28,6 +28,7 @@ _OWN_VOCABULARY = Message(
     "Pass the vocabulary that belongs to the counts: ", Argument("vocabulary", ...), "."
 )
 
+_MOST = 2.0**53  # of one word: beyond, numbers do not count one by one
 _REPORTED_LINES = 1000  # between two reports of how far a file is read
 _NAMES = ("vocab.txt", "vocabulary.txt", "vocab.json", "features.txt", "words.txt")
 
@@ -207,13 +208,14 @@ def checked_counts(counts: csr_matrix, lines: list[int], log: ProblemLog) -> csr
         raise InputError(
             f"{log.name} holds no documents; expected one row of counts for each document."
         )
-    odd = ~np.isfinite(counts.data) | (np.imag(counts.data) != 0) | (np.real(counts.data) < 0)
+    sizes = np.real(counts.data)
+    odd = ~np.isfinite(counts.data) | (np.imag(counts.data) != 0) | (sizes < 0) | (sizes > _MOST)
     if np.iscomplexobj(counts.data) or odd.any():
         first = int(np.argmax(odd))
         row = int(np.searchsorted(counts.indptr, first, side="right")) - 1
         raise InputError(
-            f"{log.name}: counts must be finite numbers, none below zero; {log.unit} {lines[row]} has "
-            f"{counts.data[first]}. Pass raw counts of words."
+            f"{log.name}: counts must be finite numbers, at most {_MOST:.0e} and none below zero; {log.unit} "
+            f"{lines[row]} has {counts.data[first]}. Pass raw counts of words."
         )
     counts.sum_duplicates()
     counts.eliminate_zeros()

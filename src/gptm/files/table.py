@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gptm._basics.validation import check_text
 from gptm.corpus.cells import as_vector
 from gptm.corpus.kinds import ColumnKind, DocumentIds, decide_kinds, with_kinds
 from gptm.corpus.problems import ProblemLog
@@ -68,6 +69,7 @@ class CellTable:
         self, given: Mapping[str, str], log: ProblemLog, settled: Sequence[ColumnKind] = ()
     ) -> tuple[pd.DataFrame | None, np.ndarray | None, Columns]:
         """Metadata, ids, and what each column holds; the `settled` columns are not in the table."""
+        check_text(self.cells, "the name of a column")
         table = {name: self.column(name) for name in self.cells}
         id_column = find_id_column(table, given)
         ids = None if id_column is None else read_ids(table[id_column.name], self.lines, log)
