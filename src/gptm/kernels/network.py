@@ -251,7 +251,8 @@ class NetworkBound(BoundKernel):
         weights = edges * (gamma / variance)
         taken = variance * np.asarray(weights.multiply(weights).sum(1)).ravel()
         taken += gamma * np.asarray(weights.multiply(weights @ self.edges).sum(1)).ravel()
-        shrink = np.sqrt(np.minimum(1.0, variance / np.maximum(taken, 1e-300)))
+        with np.errstate(over="ignore"):  # next to nothing is taken
+            shrink = np.sqrt(np.minimum(1.0, variance / np.maximum(taken, 1e-300)))
         own = np.maximum(variance - shrink**2 * taken, 0.0)
         return (diags(shrink) @ weights).tocsr(), own
 
