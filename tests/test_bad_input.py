@@ -967,3 +967,8 @@ def test_more_neighbours_than_documents_are_all_of_them():
         for n in (5, 10**15)
     )
     assert_allclose(found, expected)
+
+
+def test_a_matern_kernel_that_cannot_be_computed_is_refused():
+    with pytest.raises(ValueError, match=r"nu must be at least 0\.001"):
+        GPTM(2, kernel=k.Matern("t", nu=5e-324)).fit(np.ones((2, 3)), metadata={"t": [0.0, 1.0]})

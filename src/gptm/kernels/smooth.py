@@ -18,6 +18,7 @@ from gptm.kernels.column_kernel import ColumnBound, ColumnKernel
 from gptm.kernels.column_names import checked_columns
 from gptm.kernels.kernel import Kernel
 
+_ROUGHEST = 0.001
 _SMOOTHEST = 19  # largest nu for which kv(nu, x) of equal points is finite
 _SOME = 256  # points per call, where only their variances are needed
 
@@ -197,6 +198,11 @@ class Matern(_LengthScaled):
     def covariance(self) -> gp.Kernel:
         if not (is_real(self.nu) and self.nu > 0):
             raise ValueError(f"nu must be a positive number; got {self.nu!r} in {self!r}.")
+        if self.nu < _ROUGHEST:
+            raise ValueError(
+                f"nu must be at least {_ROUGHEST}, below which its formula is all rounding; got {self.nu!r} in "
+                f"{self!r}. Use nu=0.5."
+            )
         if _SMOOTHEST < self.nu < np.inf:
             raise ValueError(
                 f"nu must be at most {_SMOOTHEST}, beyond which its formula overflows; got {self.nu!r} in {self!r}. "
