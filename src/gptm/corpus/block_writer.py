@@ -27,7 +27,7 @@ from gptm.corpus.words import Words
 
 BLOCK_DOCUMENTS = 16_384  # of one block at most, and
 BLOCK_ENTRIES = 4_000_000  # words of documents, about 48 MB
-BLOCKS_WRITTEN = "blocks written"  # what is told of a long write
+BLOCKS_WRITTEN = "blocks written"  # what a long write reports
 
 
 class BlockWriter:
